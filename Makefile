@@ -36,8 +36,8 @@ ORDER := $(if $(CI),--randomly-seed=1)
 SCHEMATHESIS := $(VENV)-openapi/bin/schemathesis
 
 # Clients of the service that its tests use unchanged, too large for those who only want to run the others.
-CLIENTS_PACKAGES := langchain-openai llm
-CLIENTS_MODULES := ai @ai-sdk/openai @ai-sdk/openai-compatible
+CLIENTS_PACKAGES := langchain-openai langchain-anthropic llm
+CLIENTS_MODULES := ai @ai-sdk/openai @ai-sdk/openai-compatible @ai-sdk/anthropic
 CLIENTS := $(VENV)/.installed-clients
 
 # The proxy that is measured beside the service, in an environment of its own.
@@ -104,7 +104,7 @@ coverage: $(READY) ## the tests, and how much of the code they run; less than th
 endurance: $(READY) ## what takes long by nature: kills by the hundred, soaks, every case under every hash seed
 	@HYPOTHESIS_PROFILE=thorough $(PYTEST) -m endurance
 
-clients: $(DEV) $(CLIENTS) ## further clients of the service, each as it comes: LangChain, llm, the Vercel AI SDK, SillyTavern
+clients: $(DEV) $(CLIENTS) ## further clients of the service, each as it comes: Anthropic, LangChain, llm, the Vercel AI SDK, SillyTavern
 	@INNKEEPER_TEST_NODE_MODULES=$(VENV)/node/node_modules $(PYTEST) -m clients tests/service/test_clients.py
 
 inspector: inspector/node_modules/.package-lock.json ## check and build the page of the inspector; needs node and npm

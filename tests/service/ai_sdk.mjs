@@ -1,19 +1,31 @@
 // What the Vercel AI SDK makes of a service at an address, as one line of JSON.
+import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { generateText, jsonSchema, Output, streamText, tool } from "ai";
 
+globalThis.AI_SDK_LOG_WARNINGS = false; // its warnings go to standard output
 const [baseURL, kind] = process.argv.slice(2);
-const model =
-  kind === "responses"
-    ? createOpenAI({ baseURL, apiKey: "none" }).responses("inn")
-    : createOpenAICompatible({ name: "inn", baseURL, includeUsage: true, supportsStructuredOutputs: true })("inn");
+const model = {
+  responses: () => createOpenAI({ baseURL, apiKey: "none" })("inn"),
+  anthropic: () => createAnthropic({ baseURL, apiKey: "none" })("inn"),
+  compatible: () => createOpenAICompatible({ name: "inn", baseURL, includeUsage: true, supportsStructuredOutputs: true })("inn"),
+}[kind]();
 
 const whole = await generateText({ model, prompt: "Hello there", maxRetries: 0 });
 let streamed = "";
 for await (const piece of streamText({ model, prompt: "Hello there", maxRetries: 0 }).textStream) streamed += piece;
 const weather = tool({ description: "See", inputSchema: jsonSchema({ type: "object", properties: { city: { type: "string" } } }) });
 const called = await generateText({ model, prompt: "the weather", tools: { weather }, maxRetries: 0 });
+const before = [{ role: "user", content: "My name is Ada" }];
+const first = await generateText({ model, messages: before, maxRetries: 0 });
+const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const seen = [
+  { type: "image", image: Buffer.from(pixel, "base64"), mediaType: "image/png" },
+  { type: "text", text: "What is it" },
+];
+const messages = [...before, ...first.response.messages, { role: "user", content: seen }];
+const second = await generateText({ model, messages, maxRetries: 0 });
 const schema = jsonSchema({
   type: "object",
   properties: { name: { type: "string" }, age: { type: "integer" } },
@@ -30,5 +42,6 @@ console.log(
     streamed,
     calls: called.toolCalls.map(({ toolName, input }) => ({ name: toolName, input })),
     object: made.output,
+    second: second.text,
   }),
 );

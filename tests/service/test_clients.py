@@ -31,7 +31,10 @@ USAGE = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
 def reply(request: dict[str, Any]) -> Any:
     """What the provider answers, by the last word of the conversation."""
     message = request["messages"][-1]
-    text = message["content"] if isinstance(message["content"], str) else message["content"][0]["text"]
+    content = message["content"]
+    text = content if isinstance(content, str) else next(part["text"] for part in content if part["type"] == "text")
+    if isinstance(content, list) and any(part["type"] == "image_url" for part in content):
+        text = f"{text}, after {len(request['messages']) - 1} messages"
     if text.endswith("weather"):
         return FakeReply(content=None, tool_calls=(("weather", {"city": "Oslo"}),), usage=USAGE)
     if text.endswith("json"):
@@ -101,9 +104,9 @@ def test_llm(service: Service, tmp_path: Path, words: list[str]) -> None:
     assert (done.stdout.strip(), done.returncode) == ("You said: Hello there", 0), done.stderr
 
 
-@pytest.mark.parametrize("kind", ["compatible", "responses"])
+@pytest.mark.parametrize("kind", ["compatible", "responses", "anthropic"])
 def test_vercel_ai_sdk(service: Service, kind: str) -> None:
-    """The Vercel AI SDK: text whole and streamed, usage, a tool, an object; by its compatible provider and by Responses."""
+    """The Vercel AI SDK: whole, streamed, usage, a tool, an object, a second turn with a picture; by each of its providers."""
     node = shutil.which("node")
     if node is None or not (MODULES / "ai").is_dir():
         pytest.skip("node and its packages are not installed")
@@ -120,7 +123,50 @@ def test_vercel_ai_sdk(service: Service, kind: str) -> None:
         "streamed": "You said: Hello there",
         "calls": [{"name": "weather", "input": {"city": "Oslo"}}],
         "object": {"name": "Ada", "age": 36},
+        "second": "You said: What is it, after 2 messages",
     }
+
+
+def test_anthropic(service: Service) -> None:
+    """Anthropic's own client: two turns with a picture between texts, a tool, and a stream whose start has figures."""
+    needs("anthropic")
+    from anthropic import Anthropic
+
+    client = Anthropic(base_url=service.url, api_key="none", max_retries=0)
+    source: Any = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
+    blocks: Any = [
+        {"type": "text", "text": "One"},
+        {"type": "image", "source": source},
+        {"type": "text", "text": "Two"},
+    ]
+    messages: Any = [{"role": "user", "content": "Hello"}]
+    first = client.messages.create(model="inn", max_tokens=9, messages=messages)
+    messages += [{"role": "assistant", "content": first.content}, {"role": "user", "content": blocks}]
+    second: Any = client.messages.create(model="inn", max_tokens=9, messages=messages)
+    assert second.content[0].text == "You said: One, after 2 messages"
+    tools: Any = [{"name": "weather", "input_schema": {"type": "object"}}]
+    asked: Any = [{"role": "user", "content": "the weather"}]
+    called: Any = client.messages.create(model="inn", max_tokens=9, messages=asked, tools=tools)
+    assert (called.content[0].name, called.content[0].input) == ("weather", {"city": "Oslo"})
+    with client.messages.stream(model="inn", max_tokens=9, messages=messages[:1]) as stream:
+        started: Any = next(iter(stream))
+        assert type(started.message.usage.input_tokens) is int
+        assert stream.get_final_text() == "You said: Hello"
+
+
+def test_langchain_anthropic(service: Service) -> None:
+    """LangChain over Anthropic's messages: two turns, a tool, and a stream."""
+    needs("langchain_anthropic")
+    from langchain_anthropic import ChatAnthropic
+
+    settings: dict[str, Any] = {"model": "inn", "base_url": service.url, "api_key": "none", "max_retries": 0}
+    model = ChatAnthropic(**settings)
+    first = model.invoke("Hello")
+    assert model.invoke([("user", "Hello"), first, ("user", "And you?")]).text == "You said: And you?"
+    assert "".join(piece.text for piece in model.stream("Hello")) == "You said: Hello"
+    tool = {"name": "weather", "description": "See", "input_schema": {"type": "object", "properties": {}}}
+    called = model.bind_tools([tool]).invoke("the weather")
+    assert [(call["name"], call["args"]) for call in called.tool_calls] == [("weather", {"city": "Oslo"})]
 
 
 @pytest.fixture(scope="module")
