@@ -204,7 +204,8 @@ class Shell:
 
 
 _SAID: Final = Said(text=("The reef ", "is safe."))
-_PIECES: Final = [delta('{"suggestedTraits": ["calm", '), delta('"exact", "dry"]}'), delta(None, "stop")]
+_SUGGESTED: Final = Said(text=('{"suggestedTraits": ["calm", ', '"exact", "dry"]}'))
+_PIECES: Final = [delta("The reef "), delta("is safe."), delta(None, "stop")]
 
 
 def _provider(request: httpx.Request) -> httpx.Response:
@@ -212,5 +213,6 @@ def _provider(request: httpx.Request) -> httpx.Response:
     adapter = next((it.adapter for it in PROVIDERS.values() if request.url.host in it.base_url), "openai-chat")
     wire = WIRES[adapter]
     streams = json.loads(request.content).get("stream") or "stream" in request.url.path
-    content = wire.stream(_SAID) if streams else wire.whole(_SAID)
+    said = _SUGGESTED if b"suggestedTraits" in request.content else _SAID
+    content = wire.stream(said) if streams else wire.whole(said)
     return httpx.Response(200, headers={"content-type": wire.kind if streams else "application/json"}, content=content)
