@@ -41,7 +41,7 @@ ENVIRONMENT: Final = {
     "XDG_CONFIG_HOME": "on Linux, where settings are: `INNKEEPER_CONFIG` goes before it",
     "LOCALAPPDATA": "on Windows, what `XDG_DATA_HOME` is on Linux",
     "APPDATA": "on Windows, what `XDG_CONFIG_HOME` is on Linux",
-    "COLUMNS": "how wide tables are that go to a file or another program",
+    "COLUMNS": "how wide the tables of `library` and its like are that go to a file; prompts are 100 wide there",
     "SHELL": "which shell `innkeeper completion` writes for where none is named",
     "CI": "where it is set, a model in this process computes with one thread",
 }

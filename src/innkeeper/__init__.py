@@ -1,7 +1,7 @@
 """Innkeeper: cards, lorebooks, presets and chats in; a deterministic, explained, token-accounted prompt out.
 
-The names below are the public face. Each is imported from its home the first time it is asked for, so that
-``import innkeeper`` costs next to nothing.
+Its names are the public face. Each is imported from its home the first time it is asked for, so that ``import innkeeper`` costs
+next to nothing.
 """
 
 from typing import TYPE_CHECKING, Final

@@ -48,7 +48,6 @@ EXTRAS: Final = MappingProxyType(
         "opentelemetry": "telemetry",
         "prometheus_client": "serve",
         "mcp": "mcp",
-        "pydantic_monty": "python",
         "sqlalchemy": "library",
         "starlette": "serve",
         "tokenizers": "vocab",

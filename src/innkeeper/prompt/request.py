@@ -1,6 +1,6 @@
 """BuildRequest: everything a build depends on, as one serialisable value.
 
-The library's keywords, the command line, HTTP bodies, batch rows and replay bundles all become this value, and nothing else
+The library's keywords, the command line, HTTP bodies and replay bundles all become this value, and nothing else
 builds prompts. Two equal requests give equal bytes. What is not data (hooks, counters, instrumenters) goes through `Ports`.
 A `ReplayBundle` is a request with the fingerprint its plan had, in a file that gives the same bytes again.
 """
