@@ -228,4 +228,5 @@ def test_a_book_without_a_name_is_called_by_its_file(tmp_path: Path) -> None:
         (tmp_path / f"{name}.json").write_text(json.dumps(raw))
     book = load_lorebook(tmp_path / "Barrels.json")
     assert (book.name, book.raw) == ("Barrels", entries)
+    assert load_asset(tmp_path / "Barrels.json").name == "Barrels"
     assert load_lorebook(tmp_path / "Named.json").name == "Own"

@@ -63,9 +63,10 @@ def load_asset(
         if load is None:
             what = sniffed.reason or f"this holds no card, persona, lorebook, preset or chat ({sniffed.kind})"
             raise WrongKindError(what, found=sniffed.kind)
-        return load(data)
+        asset = load(data)
     except InputError as error:
         raise error.at(asset=name) from error.__cause__
+    return _named(asset, name) if isinstance(asset, Lorebook) else asset
 
 
 def load_character(
@@ -150,11 +151,14 @@ def load_chat(source: Source, *, limits: Limits = LIMITS, lenient: bool = False)
 
 
 def _read_book(document: Document, limits: Limits, name: str | None) -> Lorebook:
-    """A book; one without a name inside is called by its file, as SillyTavern's books are."""
     try:
-        book = read_lorebook(document, limits=limits)
+        return _named(read_lorebook(document, limits=limits), name)
     except InputError as error:
         raise error.at(asset=name) from None
+
+
+def _named(book: Lorebook, name: str | None) -> Lorebook:
+    """The book; one without a name inside is called by its file, as SillyTavern's books are."""
     stem = PurePath(name or "").stem if (name or "").endswith(".json") else ""
     return book if book.name or not stem else msgspec.structs.replace(book, name=stem)
 
