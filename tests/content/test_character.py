@@ -372,3 +372,27 @@ def test_broken_cards_made_by_others(name: str, error: type[Exception]) -> None:
     """Broken cards of another project are refused for what is wrong with them."""
     with pytest.raises(error):
         Character.of(shared.need(f"fixtures/tavern_kit/characters/{name}").read_bytes())
+
+
+def test_flat_cards_keep_the_fields_of_later_versions() -> None:
+    """A card whose fields stand on the card itself has those of V2 and V3 too, and keeps them when it becomes one."""
+    flat = {
+        "name": "Mira",
+        "system_prompt": "SP",
+        "post_history_instructions": "PHI",
+        "alternate_greetings": ["Hm."],
+        "character_book": {"entries": [{"keys": ["reef"], "content": "A bell."}]},
+        "extensions": {"depth_prompt": {"prompt": "Low.", "depth": 2, "role": "user"}},
+        "nickname": "Mi",
+    }
+    card = Character.of(flat)
+    later = card.to_version("v3")
+    for each in (card, later):
+        assert (each.system_prompt, each.post_history_instructions, each.nickname) == ("SP", "PHI", "Mi")
+        assert each.alternate_greetings == ("Hm.",)
+        assert each.book is not None
+        assert [entry.content for entry in each.book.entries] == ["A bell."]
+        assert each.depth_prompt is not None
+        assert (each.depth_prompt.prompt, each.depth_prompt.depth) == ("Low.", 2)
+    assert later.raw.keys() == {"spec", "spec_version", "data"}
+    assert card.replace(system_prompt="S2").system_prompt == "S2"

@@ -192,6 +192,9 @@ class Character(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 _READ: Final[BoundedCache[str, Character]] = BoundedCache(items=256)
 
 
+V1_EXTENSIONS: Final = ("talkativeness", "fav")
+"""Keys of an early card that later versions have in ``extensions``."""
+
 V1_KINDS: Final = frozenset({"character", "persona", "unknown"})
 """Kinds of JSON that can be a V1 card: it has no mark of its own, only a name and some texts."""
 
@@ -215,7 +218,7 @@ def read_character(document: Document, *, limits: Limits = LIMITS, lenient: bool
         raise AssetError(f"a card is a JSON object, not {shown(tree)}", hint=CARD_HINT)
     version = _version(tree, findings, lenient=lenient)
     if version is CardVersion.V1:
-        return _read_v1(document, findings)
+        return _read_v1(document, findings, limits)
     return _read_data(document, version, findings, limits)
 
 
@@ -232,9 +235,14 @@ def _version(tree: dict[str, Any], findings: FindingCollector, *, lenient: bool)
 
 
 def _is_v1(tree: Mapping[str, Any]) -> bool:
-    """Whether there is a name and at least one more of the fields of an early card."""
-    present = [name for name, names in V1_NAMES.items() if any(isinstance(tree.get(other), str) for other in names)]
-    return "name" in present and len(present) > 1
+    """Whether there is a name and at least one more of the fields of a card."""
+    present = [name for name in TEXT_FIELDS if any(isinstance(tree.get(other), str) for other in names_of(name))]
+    return "name" in present and (len(present) > 1 or isinstance(tree.get("character_book"), dict))
+
+
+def names_of(field: str) -> tuple[str, ...]:
+    """The keys that a field of a card is read from where its fields stand on the card itself."""
+    return V1_NAMES.get(field, ("character_book",) if field == "book" else (field,))
 
 
 _ANYBODYS: Final = ("name", "description")
@@ -257,17 +265,20 @@ def _refusal(tree: dict[str, Any], spec: Any) -> AssetError | WrongKindError:
     return AssetError("this JSON is not a character card", hint=CARD_HINT)
 
 
-def _read_v1(document: Document, findings: FindingCollector) -> Character:
+def _read_v1(document: Document, findings: FindingCollector, limits: Limits) -> Character:
+    """An early card; fields of later versions are read where they stand, on the card itself."""
     record = Record(document.tree, (), findings)
-    texts: dict[str, Any] = {name: record.text(*names) for name, names in V1_NAMES.items()}
+    texts: dict[str, Any] = {name: record.text(*names_of(name)) for name in TEXT_FIELDS}
     _demand_name(texts["name"], ("name",))
     if not any(text for name, text in texts.items() if name not in _ANYBODYS):
         findings.add("bare-card", "it has no more than a name and a description: is it a card?", (), level=Level.INFO)
     tags = document.tree.get("tags")
+    early = {name: document.tree[name] for name in V1_EXTENSIONS if name in document.tree}
     return Character(
         **texts,
+        **_later_fields(document, record, limits),
         tags=tuple(filter(None, map(str.strip, tags.split(",")))) if isinstance(tags, str) else record.texts("tags"),
-        extensions={name: document.tree[name] for name in ("talkativeness", "fav") if name in document.tree},
+        extensions={**early, **record.mapping("extensions")},
         version=CardVersion.V1,
         document=document,
         findings=findings.done(),
@@ -284,21 +295,28 @@ def _read_data(document: Document, version: CardVersion, findings: FindingCollec
     _note_depth_role(record.mapping("extensions"), findings)
     return Character(
         **texts,
-        alternate_greetings=record.texts("alternate_greetings"),
-        group_only_greetings=record.texts("group_only_greetings"),
-        source=record.texts("source"),
+        **_later_fields(document, record, limits),
         tags=record.texts("tags"),
-        creator_notes_multilingual=_texts_by_name(record, "creator_notes_multilingual"),
-        creation_date=record.number("creation_date"),
-        modification_date=record.number("modification_date"),
-        assets=_assets(record) if record.has("assets") else DEFAULT_ASSETS,
         extensions=record.mapping("extensions"),
-        book=_book(document, record, limits),
         version=version,
         spec_version=spec_version,
         document=document,
         findings=findings.done(),
     )
+
+
+def _later_fields(document: Document, record: Record, limits: Limits) -> dict[str, Any]:
+    """The fields that came with V2 and V3 and are not one text each."""
+    return {
+        "alternate_greetings": record.texts("alternate_greetings"),
+        "group_only_greetings": record.texts("group_only_greetings"),
+        "source": record.texts("source"),
+        "creator_notes_multilingual": _texts_by_name(record, "creator_notes_multilingual"),
+        "creation_date": record.number("creation_date"),
+        "modification_date": record.number("modification_date"),
+        "assets": _assets(record) if record.has("assets") else DEFAULT_ASSETS,
+        "book": _book(document, record, limits),
+    }
 
 
 def _note_depth_role(extensions: Mapping[str, Any], findings: FindingCollector) -> None:
@@ -404,9 +422,11 @@ def version_edits(character: Character, version: CardVersion) -> dict[Path, Any]
 def _from_v1(character: Character) -> dict[Path, Any]:
     """The V1 fields moved into ``data``; fields that no V1 reader knows stay beside it."""
     data: dict[str, Any] = {"name": character.name, **V2_DEFAULTS}
+    later = {name for field in FIELDS if field not in V1_NAMES for name in names_of(field)} & character.raw.keys()
+    data |= {name: character.raw[name] for name in later}
     data |= {name: getattr(character, name) for name in V1_NAMES}
     data |= {"tags": list(character.tags), "extensions": dict(character.extensions)}
-    moved = {spelling for names in V1_NAMES.values() for spelling in names} | {"tags", *character.extensions}
+    moved = {spelling for names in V1_NAMES.values() for spelling in names} | {*later, "tags", *V1_EXTENSIONS}
     return {("data",): data} | {(name,): ABSENT for name in moved if name in character.raw}
 
 
@@ -423,8 +443,8 @@ def _edits(character: Character, name: str, value: Any) -> dict[Path, Any]:
 
 
 def _v1_path(character: Character, name: str) -> Path:
-    names = V1_NAMES.get(name)
-    if names is None:
+    names = names_of(name)
+    if name not in V1_NAMES and not character.raw.keys() & set(names):
         hint = "convert it first: character.to_version('v2')"
         raise UsageError(f"a V1 card has no field {name!r}", hint=hint)
     return (next((spelling for spelling in names if spelling in character.raw), names[0]),)
