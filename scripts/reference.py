@@ -12,8 +12,9 @@ import innkeeper
 from innkeeper.cli.settings.settings import SETTINGS
 from innkeeper.prompt import BuildRequest
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.taverns import TAVERNS, InputRules
+from innkeeper.taverns import TAVERNS
 from innkeeper.taverns.keywords import descriptions
+from scripts.input_matrix import Outcome, rows
 
 DOCS: Final = Path(__file__).parents[1] / "docs"
 WRITTEN: Final = "<!-- Written by `python scripts/reference.py`; change the source, not this page. -->\n"
@@ -165,27 +166,36 @@ def inputs() -> dict[str, str]:
 
 
 def inputs_page() -> str:
-    """The page of all inputs in every tavern."""
-    rules = {name: TAVERNS[name].inputs for name in TAVERNS}
-    lines = [f"| input | what it is | {' | '.join(rules)} |", "|---|---|" + "---|" * len(rules)]
-    for name, text in inputs().items():
-        lines.append(f"| `{name}` | {text} | {' | '.join(_cell(name, one) for one in rules.values())} |")
+    """The page of all inputs in every tavern, as builds with and without each of them tell."""
+    made, listed = rows(), inputs()
+    ruler = "---|" * len(TAVERNS)
+    lines = [f"| input | what it is | {' | '.join(TAVERNS)} |", f"|---|---|{ruler}"]
+    for name, text in listed.items():
+        lines.append(f"| `{name}` | {text} | {' | '.join(_cell(made[name][tavern]) for tavern in TAVERNS)} |")
+    lines += ["", _FIELDS, f"| field | {' | '.join(TAVERNS)} |", f"|---|{ruler}"]
+    for name, row in made.items():
+        if name not in listed:
+            lines.append(f"| `{name}` | {' | '.join(row[tavern].kind for tavern in TAVERNS)} |")
     return "\n".join([WRITTEN + _INPUTS, *lines, ""])
 
 
-def _cell(name: str, rules: InputRules) -> str:
-    if name.startswith("settings.") and rules.refuses_settings:
-        return "refused"
-    reason = rules.reason(name)
-    return "used" if reason is None else f"ignored: {reason}"
+def _cell(made: Outcome) -> str:
+    return f"noted: {made.reason}" if made.kind == "noted" else made.kind
 
+
+_FIELDS: Final = """\
+## Fields
+
+What becomes of each field of an asset, a message, a note, a group or an injection. `anything` is a key that nobody knows: its
+note says which is nearest. A field of an asset that is not used as a whole is noted with the asset.
+"""
 
 _INPUTS: Final = """\
 # Inputs in every tavern
 
-An input is used, ignored with a note in `plan.notes` that names it, or refused with an error. A keyword that does not exist
-is refused by every tavern. Names that begin with `ports.` are objects beside the request; `chat_metadata` comes with a
-stored chat as `history`, or in `settings`.
+An input is used, noted as without effect in `plan.notes`, by its name, or refused with an error. Each cell is what two builds
+tell, one with the input and one without it. A keyword that does not exist is refused by every tavern. Names that begin with
+`ports.` are objects beside the request; `chat_metadata` comes with a stored chat as `history`, or in `settings`.
 
 An asset (`character`, `user`, `group`, `lorebooks`, `preset`) is typed content, the JSON it is read from, or a text where a
 text can be meant, and means the same everywhere. What is wrong in an asset that is used is the same warning in every

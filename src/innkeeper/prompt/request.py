@@ -282,7 +282,15 @@ def _tuple(value: Any) -> Any:
 
 
 def _injections(value: Any) -> Any:
-    return tuple(Injection.of(item) for item in _tuple(value))
+    """Injections from a list, from one, or by their ids; of several with one id the last counts."""
+    listed = _tuple(value)
+    if (
+        isinstance(value, Mapping)
+        and "content" not in value
+        and all(isinstance(item, Mapping) for item in value.values())
+    ):
+        listed = tuple([{"id": str(name), **item} for name, item in value.items()])
+    return tuple({injection.id: injection for injection in map(Injection.of, listed)}.values())
 
 
 def _tools(value: Any) -> Any:

@@ -26,6 +26,7 @@ from innkeeper.prompt import BuildRequest, Message, UsageError
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import ConfigError, Where
+from innkeeper.prompt.message import ROLES
 from innkeeper.prompt.once import convert
 from innkeeper.prompt.run.extensions import InjectionPosition
 from innkeeper.prompt.text import scalar_text
@@ -114,15 +115,14 @@ class Assets(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def members(self) -> tuple[Member, ...]:
         """The members of the group, in its order; each a card, or ``{card, filename, tags}``."""
-        group = self.request.group
-        listed = group.get("members") if isinstance(group, Mapping) else getattr(group, "members", None)
-        charge("groups", _MEMBER_STEPS * len(listed or ()))
-        return tuple([_member(item) for item in listed or ()])
+        listed = listed_members(self.request.group)
+        charge("groups", _MEMBER_STEPS * len(listed))
+        return tuple([_member(item) for item in listed])
 
-    @property
+    @cached_property
     def history(self) -> tuple[Message, ...]:
-        """The chat, oldest first, without the new message."""
-        return self.request.history
+        """The chat, oldest first, without the new message, in roles that every tavern knows."""
+        return messages_in_known_roles(self.request.history)
 
     @cached_property
     def books(self) -> tuple[Book, ...]:
@@ -194,20 +194,67 @@ class Assets(msgspec.Struct, frozen=True, dict=True):
             yield from ((name, finding) for finding in findings if finding.level is not Level.INFO)
 
     def _read(self, uses: Any) -> Iterator[tuple[str, tuple[Finding, ...]]]:
-        request = self.request
-        if uses("preset", raw_of(request.preset)) and self.preset is not None:
-            yield "preset", self.preset.findings
-        if uses("user", raw_of(request.user)) and self.user is not None:
-            yield "user", self.user.findings
-        cards = tuple(member.card for member in self.members) if uses("group", request.group) else ()
-        if not cards and uses("character", raw_of(request.character)) and self.character is not None:
-            cards = (self.character,)
-        for card in cards:
-            yield card.name or "character", card.findings
+        for field, asset in self.typed(uses):
+            if field != "lorebooks":
+                yield (asset.name or field if field == "character" else field), asset.findings
         for index, book in enumerate(self.books):
             if uses("lorebooks", raw_of(book.value)):
                 yield book.name or f"book {index}", book.lorebook.findings
 
+    def typed(self, uses: Any) -> Iterator[tuple[str, Character | Persona | Preset | Lorebook]]:
+        """The assets that are used, each with the name of its field; the members of a group in the place of a character."""
+        request = self.request
+        if uses("preset", raw_of(request.preset)) and self.preset is not None:
+            yield "preset", self.preset
+        if uses("user", raw_of(request.user)) and self.user is not None:
+            yield "user", self.user
+        cards = tuple(member.card for member in self.members) if uses("group", request.group) else ()
+        if not cards and uses("character", raw_of(request.character)) and self.character is not None:
+            cards = (self.character,)
+        for card in cards:
+            yield "character", card
+        for book in self.books:
+            if uses("lorebooks", raw_of(book.value)):
+                yield "lorebooks", book.lorebook
+
+    def brings(self, field: str, name: str, asset: Any) -> bool:
+        """Whether a field names a book that the request brings."""
+        book = asset.world if (field, name) == ("character", "extensions.world") else None
+        book = asset.lorebook if (field, name) == ("user", "lorebook") else book
+        return book is not None and any(other.name == book for other in self.books)
+
+
+def listed_members(group: Any) -> tuple[Any, ...]:
+    """The members of a group as they are given, none without a group. Raises `ConfigError` for what is no group."""
+    listed = group.get("members") if isinstance(group, Mapping) else getattr(group, "members", None)
+    is_group = group is None or isinstance(group, Mapping) or hasattr(group, "members")
+    if not is_group or not (listed is None or isinstance(listed, (list, tuple))):
+        kind = type(listed if is_group else group).__name__
+        what = "group.members is a list of cards" if is_group else "group is an object with members"
+        where = Where(asset="request", path="group.members" if is_group else "group")
+        raise ConfigError(f"{what}, not {kind}", where=where, hint='a group is {"members": [card, card]}')
+    return tuple(listed or ())
+
+
+KNOWN_ROLES: Final = frozenset({*ROLES, "thinking", "developer", "model"})
+"""Roles of messages that mean something; ``thinking`` is SmartTavern's."""
+
+_OTHER_ROLES: Final[Mapping[str, str]] = {"developer": "system", "model": "assistant"}
+
+
+def messages_in_known_roles(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The messages with each foreign role as the one it means, and with one that nobody knows as the user's."""
+    if all(message.role in _NATIVE for message in messages):
+        return messages
+    return tuple(
+        message
+        if message.role in _NATIVE
+        else msgspec.structs.replace(message, role=_OTHER_ROLES.get(message.role, "user"))
+        for message in messages
+    )
+
+
+_NATIVE: Final = KNOWN_ROLES - _OTHER_ROLES.keys()
 
 _NOBODY: Final = Persona(name="User")
 

@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from innkeeper.content.chat import OURS
+from innkeeper.content.filled import filled, nearest
 from innkeeper.prompt import BuildRequest, Context, FrozenDict, Note, NoteKind, Ports, UsageError
 from innkeeper.prompt.data import EMPTY
-from innkeeper.taverns.assets import Assets
+from innkeeper.prompt.errors import Where
+from innkeeper.prompt.message import ROLES, Message
+from innkeeper.prompt.text import shorten
+from innkeeper.taverns.assets import KNOWN_ROLES, Assets
 from innkeeper.taverns.keywords import ALIASES
 
 if TYPE_CHECKING:
@@ -155,7 +160,8 @@ class InputRules:
 
     ``ignored`` are names of inputs (fields of the request, ``ports.hooks`` and so on) with the reason; whatever it does not
     name is used. ``meta`` and ``settings`` are the keys of these fields that it reads, ``metadata`` the keys of
-    `CHAT_METADATA` without an input of their own; ``None`` where only its steps can know. With ``refuses_settings`` its steps
+    `CHAT_METADATA` without an input of their own, ``reads`` the fields of assets (`innkeeper.content.filled`) by the assets'
+    names; ``None`` where only its steps can know. With ``refuses_settings`` its steps
     raise `ConfigError` for a setting that they do not know. ``own_words(field, raw)`` tells assets that are written in the
     tavern's own format, which it reads itself.
     """
@@ -165,11 +171,21 @@ class InputRules:
     settings: frozenset[str] | None = None
     refuses_settings: bool = False
     metadata: frozenset[str] | None = None
+    reads: Mapping[str, frozenset[str]] | None = None
     own_words: Callable[[str, Any], bool] = lambda _field, _raw: False
 
     def uses(self, field: str, raw: Any) -> bool:
         """Whether the asset in this field is read as every tavern reads it."""
         return field not in self.ignored and not self.own_words(field, raw)
+
+    def leaves(self, asset: str, field: str) -> bool:
+        """Whether a field of an asset has no effect; of a book that has none as a whole, no field is told of."""
+        if self.reads is None:
+            return False
+        part, _, rest = field.partition(".")
+        if part == "book" and rest:
+            return "book" in self.reads[asset] and self.leaves("lorebooks", rest)
+        return field not in self.reads[asset]
 
     def reason(self, name: str) -> str | None:
         """The reason why the input has no effect; ``None`` for one that is used."""
@@ -187,17 +203,22 @@ class InputRules:
 
 
 def _unread(key: str, known: Collection[str] | None) -> str | None:
-    return None if known is None or key in known else "this tavern does not read it"
+    return None if known is None or key in known else _UNREAD
 
 
 UNDECLARED: Final = InputRules(own_words=lambda _field, _raw: True)
 """Of a tavern that declares nothing: no input is known to be ignored, and its steps read the assets as they like."""
 
 
-def read_inputs(state: State, rules: InputRules) -> Assets:
-    """The assets of a build. Notes each input that has no effect; warns of what is wrong in the assets that are used."""
+def read_inputs(state: State, rules: InputRules, given: BuildRequest | None = None) -> Assets:
+    """The assets of a build. Notes each input that has no effect; warns of what is wrong in the assets that are used.
+
+    ``given`` is the request without what the build has added to it: the time, the caller's variables.
+    """
     assets = Assets(state.request)
-    note_unused(state, rules.ignored)
+    note_unused(state, EVERYWHERE if rules is UNDECLARED else {**EVERYWHERE, **rules.ignored}, given)
+    _warn_of_roles(state)
+    _warn_of_tools(state)
     names = [f"meta.{key}" for key in state.request.meta]
     if "settings" not in rules.ignored and not rules.refuses_settings:
         names += [f"settings.{key}" for key in state.request.settings if key != "chat_metadata"]
@@ -205,9 +226,136 @@ def read_inputs(state: State, rules: InputRules) -> Assets:
         if reason := rules.reason(name):
             _ignored(state, name, reason)
     _note_metadata(state, assets, rules)
+    _note_fields(state, assets, rules)
     for asset, finding in assets.findings(rules.uses):
         warn_of(state, asset, finding)
     return assets
+
+
+EVERYWHERE: Final[Mapping[str, str]] = {
+    "provider": "whoever sends the prompt knows who answers; give the model's name as model, and a dialect",
+}
+"""Inputs that no tavern reads, and why."""
+
+
+def _warn_of_roles(state: State) -> None:
+    """Warn of each role that nobody knows, which every tavern reads as the user's."""
+    roles = [message.role for message in state.request.history]
+    for role in sorted(set(roles) - KNOWN_ROLES):
+        where = Where(asset="history", path=f"[{roles.index(role)}].role")
+        near = nearest(role, ROLES)
+        hint = f"did you mean {near!r}?" if near else f"roles are {', '.join(ROLES)}"
+        state.warn(f"role {shorten(role, 40)!r} is not known and read as user", where=where, hint=hint)
+
+
+def _warn_of_tools(state: State) -> None:
+    """Warn of tools that a model could not tell apart, or providers refuse to hear of."""
+    names: set[str] = set()
+    for index, tool in enumerate(state.request.tools):
+        named = tool.get("function", tool)
+        name = named.get("name") if isinstance(named, Mapping) else None
+        where = Where(asset="tools", path=f"[{index}].name")
+        if isinstance(name, str) and name in names:
+            state.warn(f"another tool is called {shorten(name, 40)!r}", where=where, hint="give each its own name")
+        elif isinstance(name, str) and not _TOOL_NAME.fullmatch(name):
+            message = f"providers refuse the tool's name {shorten(name, 40)!r}"
+            state.warn(message, where=where, hint="use letters, digits, - and _, at most 64")
+        names.add(str(name))
+
+
+_TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+def _note_fields(state: State, assets: Assets, rules: InputRules) -> None:
+    """Note the fields of assets that are filled in and have no effect, and the keys that are no fields, with the nearest."""
+    for name, asset in assets.typed(rules.uses):
+        contents = filled(asset)
+        unread: dict[str, list[str]] = {}
+        for field in contents.fields:
+            if rules.leaves(name, field) and not assets.brings(name, field, asset):
+                reason = rules.ignored.get(f"{name}.{field}") or _ABOUT.get(f"{name}.{field}") or _UNREAD
+                unread.setdefault(reason, []).append(field)
+        for reason, fields in unread.items():
+            note_unread(state, name, fields, reason)
+        if contents.keys:
+            near = [f"{other!r} for {key!r}" for key, other in contents.keys.items() if other]
+            hint = f"did you mean {', '.join(near)}?" if near else None
+            note_unread(state, name, list(contents.keys), "nothing reads them", hint)
+    if rules.reads is not None:
+        if "lorebooks" in rules.reads:
+            _note_wrappers(state, rules.reads["lorebooks"])
+        known = rules.reads.get("history", _SENT_ALONG)
+        if fields := [name for name in _history_fields(assets.history, known) if name not in known]:
+            note_unread(state, "history", fields, _UNREAD)
+
+
+def _note_wrappers(state: State, known: frozenset[str]) -> None:
+    """Note what stands around a book and is not read."""
+    for value in state.request.lorebooks:
+        if isinstance(value, Mapping) and "book" in value:
+            read = {"book", "name"} | ({"scope"} if "scope" in known or value.get("scope") == "global" else set())
+            if fields := [str(key) for key in value if key not in read]:
+                note_unread(state, "lorebooks", fields, _UNREAD)
+
+
+_SENT_ALONG: Final = frozenset({"metadata"})
+"""What a dialect reads, which tells of what it does not send."""
+
+
+def _history_fields(messages: tuple[Message, ...], known: frozenset[str]) -> dict[str, None]:
+    """The fields that the messages of a chat have beside role, text, name and attachments; ``extra`` is looked into."""
+    fields: dict[str, None] = {}
+    for message in messages:
+        if message.swipes:
+            fields["swipes"] = None
+        if message.swipe_id is not None:
+            fields["swipe_id"] = None
+        if message.send_date is not None:
+            fields["send_date"] = None
+        if message.metadata and "metadata" not in known:
+            calls = _BESIDE_CALLS if "tool_calls" in message.metadata else _NOTHING_BESIDE
+            fields |= dict.fromkeys(message.metadata.keys() - known - calls)
+            extra = message.metadata.get("extra")
+            if isinstance(extra, Mapping):
+                fields |= {f"extra.{key}": None for key in sorted(extra) if extra[key] not in (None, "", 0)}
+    return fields
+
+
+_NOTHING_BESIDE: Final[frozenset[str]] = frozenset()
+_BESIDE_CALLS: Final = frozenset({"signature", "reasoning_content", "reasoning_details"})
+"""Metadata that goes to the provider with calls of tools."""
+
+
+def note_unread(state: State, asset: str, fields: list[str], reason: str, hint: str | None = None) -> None:
+    """Note fields of an asset that have no effect."""
+    if len(fields) == 1:
+        _ignored(state, f"{asset}.{fields[0]}", reason, hint)
+    else:
+        message = f"{asset}: {', '.join(fields)} have no effect: {reason}"
+        state.note(NoteKind.IGNORED, message, hint=hint, data={"input": asset, "fields": tuple(fields)})
+
+
+_UNREAD: Final = "this tavern does not read it"
+_ABOUT: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        (
+            *(
+                f"character.{name}"
+                for name in ("creator", "tags", "source", "creation_date", "modification_date", "assets")
+            ),
+            *(f"character.{name}" for name in ("creator_notes_multilingual", "extensions.fav")),
+            *(f"user.{name}" for name in ("title", "avatar", "is_default")),
+            *("lorebooks.description", "preset.name", "preset.prompts.name", "preset.prompts.extension"),
+            *(f"lorebooks.entries.{name}" for name in ("display_index", "add_memo", "automation_id")),
+        ),
+        "it is about the file, not for prompts",
+    ),
+    "preset.prompts.marker": "the prompt's identifier says what it stands for",
+    "preset.prompts.enabled": "the order of prompts says which are on",
+    "character.extensions.world": "it names a book, which is not given",
+    "user.lorebook": "it names a book, which is not given",
+}
+"""The reasons for fields that no tavern reads."""
 
 
 def warn_of(state: State, asset: str, finding: Finding) -> None:
@@ -216,24 +364,24 @@ def warn_of(state: State, asset: str, finding: Finding) -> None:
     state.warn(note.message, kind=note.kind, where=note.where, hint=note.hint)
 
 
-def note_unused(state: State, reasons: Mapping[str, str]) -> None:
+def note_unused(state: State, reasons: Mapping[str, str], given: BuildRequest | None = None) -> None:
     """Note each input of the request that is set although the tavern does nothing with it; ``reasons`` say why.
 
     A name is a field of the request, or ``ports.`` and the name of a port.
     """
     for name, reason in reasons.items():
-        if _is_set(state, name):
-            _ignored(state, name, reason)
+        if ("." not in name or name.startswith("ports.")) and _is_set(state, given or state.request, name):
+            _ignored(state, name, reason)  # those with a point are fields of assets
 
 
-def _is_set(state: State, name: str) -> bool:
+def _is_set(state: State, request: BuildRequest, name: str) -> bool:
     if name.startswith("ports."):
         return getattr(state.inputs.ports, name.removeprefix("ports.")) is not None
     if name == "context":
         return len(state.context) > 0
     if name == "settings":
-        return bool(state.request.settings.keys() - {"chat_metadata"})
-    return bool(getattr(state.request, name) != getattr(_NOTHING, name))
+        return bool(request.settings.keys() - {"chat_metadata"})
+    return bool(getattr(request, name) != getattr(_NOTHING, name))
 
 
 def _note_metadata(state: State, assets: Assets, rules: InputRules) -> None:
@@ -287,6 +435,6 @@ _ELSEWHERE: Final[Mapping[str, str]] = {
 """The notes on keys that name something outside of the chat if the request does not bring it."""
 
 
-def _ignored(state: State, name: str, reason: str) -> None:
+def _ignored(state: State, name: str, reason: str, hint: str | None = None) -> None:
     shown = f"the {name.removeprefix('ports.')} registry" if name.startswith("ports.") else name
-    state.note(NoteKind.IGNORED, f"{shown} has no effect: {reason}", data={"input": name})
+    state.note(NoteKind.IGNORED, f"{shown} has no effect: {reason}", hint=hint, data={"input": name})

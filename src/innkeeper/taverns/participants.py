@@ -26,14 +26,16 @@ def name_of(participant: Any, default: str) -> str:
 
 
 def members_of(group: Any) -> tuple[str, ...]:
-    """The names of a group's members, none without a group."""
+    """The names of a group's members, none without a group. Raises `ConfigError` for what is no group."""
     return tuple(name_of(card, "Assistant") for card in cards_of(group))
 
 
 def cards_of(group: Any) -> tuple[Any, ...]:
-    """The cards of a group's members, none without a group."""
-    listed = group.get("members") if isinstance(group, Mapping) else getattr(group, "members", None)
-    return tuple(item["card"] if isinstance(item, Mapping) and "card" in item else item for item in listed or ())
+    """The cards of a group's members, none without a group. Raises `ConfigError` for what is no group."""
+    from innkeeper.taverns.assets import listed_members
+
+    listed = listed_members(group)
+    return tuple(item["card"] if isinstance(item, Mapping) and "card" in item else item for item in listed)
 
 
 def avatar_of(group: Any, speaker: int | None) -> str | None:

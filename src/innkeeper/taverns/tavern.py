@@ -12,7 +12,17 @@ from typing import Any, Final, Unpack
 
 from innkeeper.budget import FIT, explain
 from innkeeper.dialects import DIALECTS
-from innkeeper.prompt import BuildRequest, Context, Pipeline, Plan, Ports, Step, UsageError, deep_merge
+from innkeeper.prompt import (
+    BuildRequest,
+    Context,
+    Pipeline,
+    Plan,
+    Ports,
+    Step,
+    UnknownNameError,
+    UsageError,
+    deep_merge,
+)
 from innkeeper.prompt import build as run_build
 from innkeeper.taverns.assets import Assets
 from innkeeper.taverns.inputs import UNDECLARED, InputRules, canonical_name, read_inputs, read_keywords
@@ -204,6 +214,7 @@ class Tavern:
 
         Raises:
             UsageError: an unknown keyword.
+            UnknownNameError: an unknown dialect.
             FormatError: an input that cannot be read.
             ConfigError: a step's configuration that does not fit.
             PipelineError: a step failed.
@@ -211,6 +222,9 @@ class Tavern:
         """
         read = read_keywords(request, ports, inputs)
         asked = read.request if read.request.tavern == self.name else read.request.with_(tavern=self.name)
+        dialects = read.ports.dialects or DIALECTS
+        if asked.dialect is not None and asked.dialect not in dialects:
+            raise UnknownNameError("dialect", asked.dialect, dialects)
         if "variables" not in self.inputs.ignored:
             asked = _with_stored(asked, read.ports)
         steps = pipeline or self.pipeline_for(asked)
@@ -219,7 +233,7 @@ class Tavern:
             _fitting(steps),
             read.ports,
             commit=commit,
-            assets=lambda state: read_inputs(state, self.inputs),
+            assets=lambda state: read_inputs(state, self.inputs, asked),
             dialects=DIALECTS,
         )
         custom = () if pipeline is None or pipeline is self.pipeline_for(asked) else ("pipeline",)

@@ -33,6 +33,7 @@ from innkeeper.prompt import (
 )
 from innkeeper.prompt.block import OriginAsset
 from innkeeper.prompt.once import convert
+from innkeeper.taverns.assets import assets_of
 from innkeeper.taverns.inputs import ASKING_PORTS, InputRules
 from innkeeper.taverns.tavern import Tavern
 
@@ -53,12 +54,14 @@ INPUTS: Final = InputRules(
         "injections": "the template tavern injects nothing",
         "authors_note": "the template tavern has no author's note",
         **dict.fromkeys(("macro_vars", "variables", "context", "locale"), "the text was rendered before"),
+        "ports.random": "nothing in the template tavern is left to chance",
         "seed": "nothing in the template tavern is left to chance",
         **dict.fromkeys(ASKING_PORTS, "the template tavern has no step that asks it"),
     },
     meta=(),
     settings=frozenset({"ranges", "client_msg_id", "parts"}),
     metadata=frozenset(),
+    reads={},
 )
 """What has no effect here, and why."""
 
@@ -132,7 +135,7 @@ def _parts(settings: _Settings) -> Iterator[Block]:
 
 
 def _history(state: State, current: str) -> Iterator[Block]:
-    history = state.request.history
+    history = assets_of(state).history
     copies = copies_of(current, map(client_id, history))
     for index in copies:
         why = f"history[{index}] is the message that is sent now, and is left out"

@@ -11,12 +11,12 @@ from tests.taverns.silly.builds import build, contents
 
 
 def test_unknown_roles_are_noted() -> None:
-    """A role that no message should have is read as the character's, and a note says so once, with its first place."""
+    """A role that no message should have is read as the user's, and a warning says so once, with its first place."""
     said = [{"role": role, "content": "x"} for role in ("user", "wizard", "wizard")]
     plan = build(history=said, message="hi")
-    notes = [note for note in plan.notes if "wizard" in note.message]
-    assert [(note.kind, str(note.where)) for note in notes] == [(NoteKind.REPAIR, "history: [1]")]
-    assert [message.role for message in plan.messages[-4:]] == ["user", "assistant", "assistant", "user"]
+    notes = [note for note in plan.warnings if "wizard" in note.message]
+    assert [(note.kind, str(note.where)) for note in notes] == [(NoteKind.WARNING, "history: [1].role")]
+    assert [message.role for message in plan.messages[-4:]] == ["user", "user", "user", "user"]
 
 
 def test_an_unknown_generation_is_a_normal_one() -> None:

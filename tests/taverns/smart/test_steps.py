@@ -7,7 +7,6 @@ from typing import Any, Final
 import pytest
 
 from innkeeper import taverns
-from innkeeper.content.json.values import ShapeError
 from innkeeper.prompt import (
     BuildRequest,
     ConfigError,
@@ -330,13 +329,10 @@ def test_profiles() -> None:
 
 
 def test_roles_that_are_none() -> None:
-    """A message of another role is refused with its place in the chat."""
-    with pytest.raises(PipelineError) as caught:
-        build(history=[{"role": "user", "content": "a"}, {"role": "narrator", "content": "b"}])
-    cause = caught.value.__cause__
-    assert isinstance(cause, ShapeError)
-    assert cause.where is not None
-    assert cause.where.path == "history[1].role"
+    """A message of another role is the user's, as in every tavern, with a warning that has its place in the chat."""
+    plan = build(history=[{"role": "user", "content": "a"}, {"role": "narrator", "content": "b"}])
+    assert [message.role for message in plan.messages] == ["user", "user"]
+    assert [str(note.where) for note in plan.warnings] == ["history: [1].role"]
 
 
 def test_results_of_tools_are_carried() -> None:

@@ -206,7 +206,6 @@ def test_used_inputs_are_not_noted() -> None:
         meta=dict.fromkeys((*(INPUTS.meta or ()), "model_hint", "default_model_hint"), "x"),
         model="m",
         context_window=8_192,
-        provider="p",
         options={"temperature": 1},
         variables={"local": {"a": 1}},
         tools=[{"name": "t"}],

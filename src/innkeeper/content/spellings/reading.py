@@ -7,7 +7,8 @@ camel case) inside ``extensions``. Defaults for absent fields differ between the
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -331,6 +332,25 @@ def _translated(field: EntryField, value: Any, path: Path, findings: FindingColl
 
 
 _ALL_TEXT: Final = frozenset({str})
+
+
+def unread_keys(names: tuple[str, ...], extensions: tuple[str, ...]) -> Iterator[tuple[str, str | None]]:
+    """The keys of an entry, and of its extensions, that no field is read from, each with the nearest that is."""
+    shape = _shape(names)
+    switch = "disable" if shape.table is _WORLD_TABLE else "enabled"
+    yield from _unread(shape, names, frozenset({"uid", "id", "extensions", switch}) | _FILTER_NAMES)
+    if shape.table is _CARD_TABLE:
+        inner = _shape(extensions, _EXTENSION_TABLE)
+        yield from (
+            (f"extensions.{key}", near) for key, near in _unread(inner, extensions, _FILTER_NAMES | {"position"})
+        )
+
+
+def _unread(shape: _Shape, names: tuple[str, ...], others: frozenset[str]) -> Iterator[tuple[str, str | None]]:
+    known = {*shape.table.first, *shape.table.other, *others}
+    for name, field in zip(names, shape.fields, strict=True):
+        if field is None and name not in others:
+            yield name, next(iter(get_close_matches(name, known, n=1)), None)
 
 
 def _flag(raw: Mapping[str, Any], name: str, path: Path, findings: FindingCollector, *, default: bool) -> bool:

@@ -248,16 +248,16 @@ def number_of(value: Any) -> float | int | None:
 
 
 def add_variable(store: VariablesStore, name: str, value: Any, scope: str = "local") -> Any:
-    """Add to a variable and return the result: absent → set; both numeric → sum; otherwise text is appended.
+    """Add to a variable and return the result: absent or null → set; both numeric → sum; otherwise text is appended.
 
-    What is neither number nor text is appended as JSON writes it: ``true``, ``null``.
+    What is neither number nor text is appended as JSON writes it: ``true``.
 
     A sum too large for a number counts as text too (the reference systems' ``add``; they would store an infinity).
     """
-    if not store.has(name, scope):
+    current = store.get(name, scope) if store.has(name, scope) else None
+    if current is None:
         store.set(name, value, scope)
         return value
-    current = store.get(name, scope)
     left, right = number_of(current), number_of(value)
     total: Any = left + right if left is not None and right is not None else None
     if number_of(total) is None:

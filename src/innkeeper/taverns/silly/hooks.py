@@ -141,6 +141,15 @@ class OpeningStages:
             self.sent = self.scripts.of_reasoning(self.sent, self.inputs)
         spoken = self.sent if self.inputs.calls_tools else tuple(spoken_lines(self.sent))
         self.reasoning = reasoning_frames(self.inputs, spoken, self.expand)
+        unsent = sum(bool(line.reasoning) and line.index not in self.reasoning for line in spoken)
+        if unsent:
+            message = f"the reasoning of {unsent} messages is not sent: settings.power_user.reasoning says how much is"
+            data = {
+                "input": "history",
+                "fields": ("reasoning", "reasoning_content", "extra.reasoning"),
+                "count": unsent,
+            }
+            self.state.note(NoteKind.IGNORED, message, data=data)
 
     def _separator(self) -> None:
         if self.texts.examples:

@@ -72,6 +72,13 @@ Placed = tuple[InjectionPosition, InjectedText]
 """A text as it was made, and where it goes."""
 
 
+def note_ephemeral(state: State) -> None:
+    """Note the injections that are for one generation: whoever keeps them takes them away."""
+    if names := tuple([injection.id for injection in state.request.injections if injection.ephemeral]):
+        message = f"{len(names)} injections are ephemeral: remove them after this generation"
+        state.note(NoteKind.DUE, message, data={"input": "injections", "fields": ("ephemeral",), "ids": names})
+
+
 def placed_texts(state: State) -> list[Placed]:
     """The injections of the request and the port, and the note, in the order they were made; their macros are as written."""
     return [*_injections(state), *_note(scene_of(state), state.scratch[LORE_TEXTS])]
@@ -92,6 +99,7 @@ def run(state: State, _config: NoConfig) -> None:
             ),
         }
     )
+    note_ephemeral(state)
     written = (*(text for _, text in pinned.placed if text.key != NOTE_KEY), *depth_prompts)
     notes = tuple(text for _, text in pinned.placed if text.key == NOTE_KEY)
     state.scratch[INJECTIONS] = Injections(

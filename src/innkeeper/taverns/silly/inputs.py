@@ -9,6 +9,7 @@ import msgspec
 
 from innkeeper.budget.settings import note_unknown_window
 from innkeeper.content.character import Character
+from innkeeper.content.filled import filled
 from innkeeper.content.finding import Level
 from innkeeper.content.persona import Persona
 from innkeeper.content.preset import Preset
@@ -19,12 +20,21 @@ from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.data import EMPTY, freeze
 from innkeeper.prompt.determinism import Randomness
 from innkeeper.prompt.errors import UsageError, Where
-from innkeeper.prompt.message import ROLES, messages_of
+from innkeeper.prompt.message import messages_of
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.request import GENERATION_TYPES
+from innkeeper.prompt.request import GENERATION_TYPES, BuildRequest
 from innkeeper.prompt.run.state import State
-from innkeeper.taverns.assets import Assets, AuthorsNote, assets_of, character_of, note_of, persona_of, preset_of
-from innkeeper.taverns.inputs import CHAT_METADATA, InputRules, warn_of
+from innkeeper.taverns.assets import (
+    Assets,
+    AuthorsNote,
+    assets_of,
+    character_of,
+    messages_in_known_roles,
+    note_of,
+    persona_of,
+    preset_of,
+)
+from innkeeper.taverns.inputs import note_unread, warn_of
 from innkeeper.taverns.silly.extensions.cfg import Guidance, guidance_of, is_missing
 from innkeeper.taverns.silly.extensions.memory import MemorySettings
 from innkeeper.taverns.silly.extensions.note import character_note, note_fields
@@ -32,6 +42,7 @@ from innkeeper.taverns.silly.extensions.vectors import BankFile, VectorSettings,
 from innkeeper.taverns.silly.lines.line import Line, lines_of
 from innkeeper.taverns.silly.lines.speakers import choose_speakers
 from innkeeper.taverns.silly.settings import (
+    LARGEST_WINDOW,
     CharacterNote,
     Generation,
     GroupSettings,
@@ -44,16 +55,6 @@ from innkeeper.taverns.silly.settings import (
 from innkeeper.tokens.table.catalogue import known_window
 
 T = TypeVar("T", bound=msgspec.Struct)
-
-_ROLES: Final = frozenset(ROLES)
-
-_KNOWN: Final = frozenset({
-    "generation", "power_user", "wi_settings", "world_info", "text", "chat_id", "chat_metadata", "character_filename",
-    "character_tags", "character_note", "import_character_book", "regex", "extensions", "on_overflow", "random",
-    "prompt_placeholder", "tokenizer", "tool_call_text", "character_allowed_regex", "preset_allowed_regex",
-    "disabled_extensions", "cfg", "memory", "vectors", "note", "attachments", "character_attachments", "disabled_attachments",
-    "server", "model_list", "bias_presets", "sd", "expressions",
-})  # fmt: skip
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
@@ -171,21 +172,11 @@ DEFAULT_WINDOW: Final = 8192
 DEFAULT_REPLY: Final = 300
 
 
-INPUTS: Final = InputRules(
-    ignored={"context": "the silly tavern has nothing that reads it; configurations of steps are its module_configs"},
-    meta=(),
-    settings=_KNOWN,
-    metadata=frozenset(CHAT_METADATA),
-)
-"""What has no effect here, and why; `read_inputs` notes what has none within a setting."""
-
-
 def read_inputs(state: State) -> SillyInputs:
     """The typed inputs of a build. Raises the content floor's errors for assets, `ConfigError` for settings."""
     request, compat, assets = state.request, compat_of(state.request.profile), assets_of(state)
     settings = request.settings
     check_shapes(state)
-    _note_roles(state)
     group = _group(state, assets)
     character = _speaker(state, assets, group)
     filename = _filename(settings, group, character)
@@ -193,7 +184,7 @@ def read_inputs(state: State) -> SillyInputs:
     return SillyInputs(
         character=character,
         persona=assets.persona,
-        lines=lines_of(request.history, user=assets.persona.name, char=character.name),
+        lines=lines_of(assets.history, user=assets.persona.name, char=character.name),
         preset=_preset(assets.preset or Preset.of({}), state),
         lore=_lore(settings, compat),
         books=tuple(_books(state, assets, character)),
@@ -230,7 +221,7 @@ def inputs_with(state: State, inputs: SillyInputs, changed: Mapping[str, Any]) -
         fields["preset"] = _preset(fields["preset"], state)
     inputs = inputs.replace(**{name: value for name, value in fields.items() if name != "lines"})
     if changed.keys() & {"history", "user", "character"}:
-        messages = fields.get("lines", state.request.history)
+        messages = fields.get("lines", assets_of(state).history)
         inputs = inputs.replace(lines=lines_of(messages, user=inputs.user, char=inputs.char))
     return inputs
 
@@ -255,18 +246,10 @@ _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "character": lambda value: character_of(value) or Character(name=""),
     "user": persona_of,
     "preset": lambda value: preset_of(value) or Preset.of({}),
-    "history": messages_of,
+    "history": lambda value: messages_in_known_roles(messages_of(value)),
     "user_message": _message,
     "macro_vars": lambda value: freeze(value or {}),
 }
-
-
-def _note_roles(state: State) -> None:
-    """Say of each role that no message should have that it is read as the character's, which is how this tavern reads it."""
-    roles = [message.role for message in state.request.history]
-    for role in sorted(set(roles) - _ROLES):
-        where = Where(asset="history", path=f"[{roles.index(role)}]")
-        state.note(NoteKind.REPAIR, f"role {role!r} is not known and read as assistant", where=where)
 
 
 def _type(generation: str, group: Group | None) -> str:
@@ -350,12 +333,20 @@ def _note(state: State, assets: Assets) -> AuthorsNote:
         if field not in AuthorsNote.__struct_fields__:
             name = f"authors_note.{field}"
             state.note(NoteKind.IGNORED, f"{name} has no effect in this tavern", data={"input": name})
+    if note.text and note.position == 1 and note.depth < 0:
+        where = Where(asset="request", path="authors_note.depth")
+        state.warn(f"the chat has no depth {note.depth}: the author's note is not sent", where=where)
     return note
+
+
+def _asked_window(request: BuildRequest) -> int | None:
+    """The window that is asked for; 0 is none, as in every tavern."""
+    return LARGEST_WINDOW if request.context_window == 0 else request.context_window
 
 
 def _preset(preset: Preset, state: State) -> Preset:
     request = state.request
-    window = request.context_window
+    window = _asked_window(request)
     if not (window or preset.context_window or request.dialect == "text"):
         window = _model_window(state)
     fields = {"context_window": window, "max_tokens": request.reserved_tokens or None}
@@ -385,14 +376,20 @@ def _speaker(state: State, assets: Assets, group: Group | None) -> Character:
     if assets.character is None:
         state.warn("there is no character: card fields are empty", kind=NoteKind.WARNING)
         return Character(name="")
+    if group is None and (fields := [name for name in filled(assets.character).fields if name in _OF_GROUPS]):
+        note_unread(state, "character", fields, "it counts in groups")
     return assets.character
+
+
+_OF_GROUPS: Final = frozenset({"group_only_greetings", "extensions.talkativeness"})
+"""Fields of cards that count in groups alone."""
 
 
 def _chosen(state: State, assets: Assets, group: Group) -> int:
     """The first of the speakers that the group's strategy chooses, noted with the others; else the first member."""
     request = state.request
     chance = Randomness(request.seed).stream("speakers")
-    lines = lines_of(request.history, user=assets.persona.name, char="")
+    lines = lines_of(assets.history, user=assets.persona.name, char="")
     chosen = choose_speakers(group, lines, chance, generation=request.generation, text=request.message)
     everybody = group.names
     names = [everybody[index] for index in chosen]
@@ -404,7 +401,12 @@ def _chosen(state: State, assets: Assets, group: Group) -> int:
 def _group(state: State, assets: Assets) -> Group | None:
     if state.request.group is None:
         return None
+    if not assets.members:
+        state.warn("the group has no members", where=Where(asset="request", path="group"))
     settings = _settings(state, GroupSettings, state.request.group, "group")
+    if settings.name != GroupSettings().name:
+        message = "group.name has no effect in this tavern: prompts name a group's members"
+        state.note(NoteKind.IGNORED, message, data={"input": "group.name"})
     members = assets.members
     return Group(
         settings=settings,
@@ -484,7 +486,7 @@ def _text(assets: Assets, state: State) -> TextSettings:
         context=assets.templates.context,
         sysprompt=assets.templates.sysprompt,
         instruct=assets.templates.instruct,
-        max_context=request.context_window or fields.get("max_context") or _model_window(state),
+        max_context=_asked_window(state.request) or fields.get("max_context") or _model_window(state),
         amount_gen=request.reserved_tokens or fields.get("amount_gen") or DEFAULT_REPLY,
         textgen=fields.get("textgen") or EMPTY,
         raw=fields,

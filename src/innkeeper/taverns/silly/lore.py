@@ -17,14 +17,17 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.content.entry import LorePosition
+from innkeeper.content.filled import nearest
 from innkeeper.content.regex_script import ScriptPlacement
 from innkeeper.lore import Activated, CompiledLore, LoreInput, LoreResult, ScanSources, compile_lore, scan
 from innkeeper.lore.order import descending
 from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.errors import Where
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.run.extensions import active_injections
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
+from innkeeper.prompt.text import shorten
 from innkeeper.taverns.assets import assets_of
 from innkeeper.taverns.silly.card_texts import separator_of
 from innkeeper.taverns.silly.chat.room import Counting
@@ -175,9 +178,21 @@ def _texts(raw: Any) -> Mapping[str, str]:
 SCAN_LIMIT: Final = 1000
 
 
+_STATES: Final = frozenset({*Carry.__struct_fields__, "sticky", "cooldown"})
+
+
+def _warn_of_state(state: State) -> None:
+    """Warn of a lore state that is not what a build leaves, and says nothing."""
+    raw = state.request.lore_state
+    if not (raw is None or raw == {} or (isinstance(raw, Mapping) and _STATES & raw.keys())):
+        where = Where(asset="request", path="lore_state")
+        state.warn("lore_state is not what a build leaves: no effect lasts", where=where, hint="give plan.carry")
+
+
 def run(state: State, _config: NoConfig) -> None:
     """Scan, record the verdicts, place the texts."""
     scene = scene_of(state)
+    _warn_of_state(state)
     lore = compile_lore(scene.inputs.books, scene.inputs.lore)
     results: list[LoreResult] = []
     scanned: list[str] = []
@@ -194,6 +209,7 @@ def run(state: State, _config: NoConfig) -> None:
             "lore_separators": put,
         }
     )
+    _warn_of_forced(state, lore)
     result, texts = results[0], made[0]
     state.result.lore = replace(result, unplaced=partial(_unplaced, scene))
     state.result.outlets.clear()
@@ -222,6 +238,16 @@ def _unplaced(scene: Scene, item: Activated) -> str:
     if entry.position is LorePosition.AT_DEPTH and inputs.generation.skip_wian:
         return "this generation leaves out lore in the chat"
     return ""
+
+
+def _warn_of_forced(state: State, lore: CompiledLore) -> None:
+    """Warn of what is to fire without a key and is no entry, with the nearest that is."""
+    for name in map(str, state.request.force_lore):
+        if not lore.indices((name,)):
+            known = [entry.key for entry in lore.entries]
+            hint = f"did you mean {near!r}?" if (near := nearest(name, known)) else "entries are named book.uid"
+            where = Where(asset="request", path="force_lore")
+            state.warn(f"force_lore: there is no entry {shorten(name, 40)!r}", where=where, hint=hint)
 
 
 def _with_separators(scene: Scene, texts: LoreTexts) -> LoreTexts:

@@ -15,8 +15,8 @@ from innkeeper.taverns.silly.chat.prompts import ENTRIES, PINNED_GROUPS
 from innkeeper.taverns.silly.chat.trimming import TRIMMING
 from innkeeper.taverns.silly.hooks import HOOKS
 from innkeeper.taverns.silly.injection import INJECTION
-from innkeeper.taverns.silly.inputs import INPUTS
 from innkeeper.taverns.silly.lore import LORE
+from innkeeper.taverns.silly.reads import INPUTS
 from innkeeper.taverns.silly.settings import PROFILES
 from innkeeper.taverns.tavern import Tavern
 

@@ -6,6 +6,7 @@ conditions. What cannot be said here is left out and noted: secondary keys, regu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -39,7 +40,7 @@ def convert_character(assets: Assets, state: State) -> tuple[dict[str, Any] | No
     card = assets.character
     if card is None:
         return None, None
-    carried: dict[str, Any] = {"name": card.display_name, "description": card.description}
+    carried: dict[str, Any] = {"name": card.display_name, "description": smart_macros(card.description)}
     if card.book is not None:
         carried["world_book"] = convert_book(card.book, state)
     return carried, card
@@ -51,7 +52,23 @@ def convert_persona(user: Persona | Character | None) -> dict[str, Any] | None:
         return None
     if isinstance(user, Persona) and "persona_name" in (user.raw or {}):
         return _own(user.raw)
-    return {"name": user.name, "description": user.persona_text}
+    return {"name": user.name, "description": smart_macros(user.persona_text)}
+
+
+_SILLY_MACRO: Final = re.compile(
+    r"\{\{\s*(random|pick|roll|getvar|getglobalvar|incvar|decvar|incglobalvar|decglobalvar|addvar|addglobalvar|setvar|"
+    r"setglobalvar|upper|lower|length|reverse)\s*(?:::|:(?!:)|\s)\s*",
+    re.IGNORECASE,
+)
+_SILLY_MARK: Final = re.compile(r"<(user|bot|char)>", re.IGNORECASE)
+_MARKS: Final = {"user": "{{user}}", "bot": "{{char}}", "char": "{{char}}"}
+
+
+def smart_macros(text: str) -> str:
+    """A text with SillyTavern's macros as SmartTavern writes them; what has no macro here is noted where it is expanded."""
+    if "{{" in text:
+        text = _SILLY_MACRO.sub(lambda found: "{{" + found[1].lower() + ":", text)
+    return _SILLY_MARK.sub(lambda found: _MARKS[found[1].lower()], text) if "<" in text else text
 
 
 def _own(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,7 +79,7 @@ def _own(raw: Mapping[str, Any]) -> dict[str, Any]:
 def greetings_of(character: Mapping[str, Any] | None, card: Character | None) -> tuple[str, ...]:
     """The messages a chat may begin with."""
     if card is not None:
-        return tuple(card.greetings())
+        return tuple(map(smart_macros, card.greetings()))
     listed = (character or {}).get("message")
     return tuple(text for text in listed if isinstance(text, str)) if isinstance(listed, (list, tuple)) else ()
 
@@ -79,10 +96,14 @@ def people_variables(
         variables |= {
             "character_name": _text(character, "name"),
             "character_description": _text(character, "description"),
-            "character_personality": card.personality if card is not None else _text(character, "personality"),
-            "scenario_description": card.scenario if card is not None else _text(character, "scenario"),
+            "character_personality": _field(character, card, "personality"),
+            "scenario_description": _field(character, card, "scenario"),
         }
     return variables
+
+
+def _field(character: Mapping[str, Any], card: Character | None, name: str) -> str:
+    return _text(character, name) if card is None else smart_macros(getattr(card, name))
 
 
 _NOBODY: Final = "User"
@@ -156,9 +177,9 @@ def _ordered(preset: Preset) -> Iterator[tuple[PromptItem, bool]]:
 
 def _prompt(item: PromptItem, character: Character | None, state: State, *, on: bool) -> dict[str, Any] | None:
     name = _SILLY_POSITIONS.get(item.identifier, item.identifier)
-    content = item.content
+    content = smart_macros(item.content)
     if item.identifier in _TEXTS:
-        content = "" if character is None else getattr(character, _TEXTS[item.identifier])
+        content = "" if character is None else smart_macros(getattr(character, _TEXTS[item.identifier]))
     elif item.marker and item.identifier not in _SILLY_POSITIONS:
         if on:
             state.note(
@@ -232,7 +253,7 @@ def _entry(entry: LorebookEntry, losses: dict[str, int]) -> dict[str, Any]:
         "position": _placed(entry) or "after_char",
         "depth": entry.depth,
         "order": _DEFAULT_ORDER if entry.order is None else entry.order,
-        "content": entry.content,
+        "content": smart_macros(entry.content),
     }
 
 

@@ -90,6 +90,68 @@ INPUTS: Final = InputRules(
     meta=(),
     refuses_settings=True,
     metadata=frozenset({"scenario"}),
+    reads={
+        "character": frozenset(
+            {
+                "name",
+                "nickname",
+                "description",
+                "personality",
+                "scenario",
+                "system_prompt",
+                "mes_example",
+                "post_history_instructions",
+                "first_mes",
+                "alternate_greetings",
+                "book",
+                "extensions.depth_prompt",
+            }
+        ),
+        "user": frozenset({"name", "description", "personality"}),
+        "lorebooks": frozenset(
+            {
+                "name",
+                "entries",
+                *(
+                    f"entries.{field}"
+                    for field in (
+                        "id",
+                        "keys",
+                        "content",
+                        "comment",
+                        "name",
+                        "enabled",
+                        "constant",
+                        "order",
+                        "position",
+                        "depth",
+                        "role",
+                    )
+                ),
+            }
+        ),
+        "preset": frozenset(
+            {
+                "prompts",
+                "orders",
+                "context_window",
+                *REQUEST_OPTIONS,
+                *(
+                    f"prompts.{field}"
+                    for field in (
+                        "identifier",
+                        "content",
+                        "role",
+                        "marker",
+                        "position",
+                        "depth",
+                        "order",
+                        "enabled",
+                    )
+                ),
+            }
+        ),
+    },
     own_words=_own_words,
 )
 """What has no effect here, and why."""
@@ -120,7 +182,7 @@ def _greet(state: State, inputs: SmartInputs) -> None:
     if index is None:
         return
     position = max(index, 0)
-    if position >= len(inputs.greetings):
+    if position >= len(inputs.greetings) or index < -1:
         state.warn(f"there is no greeting {index}; the card has {len(inputs.greetings)}")
         position = 0
     state.result.greeting = inputs.greetings[position] if inputs.greetings else ""
@@ -152,6 +214,7 @@ class SmartInputs:
     books: list[str]
     rules: dict[str, Any]
     character: dict[str, Any] | None
+    card: Character | None
     persona: dict[str, Any] | None
     greetings: tuple[str, ...]
     messages: tuple[Message, ...]
@@ -177,7 +240,7 @@ def read_inputs(state: State) -> SmartInputs:
     persona = convert_persona(assets.user)
     preset = _preset(assets, card, state)
     rules = normalize(preset, None, character, settings.regex_rules, options=options)["merged_regex"]
-    messages = request.history
+    messages = assets.history
     if request.message:
         messages = (*messages, Message("user", request.message))
     history = [{"role": message.role, "content": message.content} for message in messages]
@@ -192,6 +255,7 @@ def read_inputs(state: State) -> SmartInputs:
         books=books,
         rules=rules,
         character=character,
+        card=card,
         persona=persona,
         greetings=greetings_of(character, card),
         messages=messages,
@@ -225,7 +289,10 @@ def _preset(assets: Assets, card: Character | None, state: State) -> dict[str, A
         own: dict[str, Any] = thaw(dict(raw))
         own["prompts"] = [_unforged(item, ("type", "id", "source_id")) for item in own["prompts"]]
         return own
-    return DEFAULT_PRESET if assets.preset is None else convert_preset(assets.preset, card, state)
+    if assets.preset is None:
+        return DEFAULT_PRESET
+    converted = convert_preset(assets.preset, card, state)
+    return converted if converted["prompts"] else {**converted, "prompts": DEFAULT_PRESET["prompts"]}
 
 
 def _book(book: Book, state: State) -> Any:

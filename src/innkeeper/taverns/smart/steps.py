@@ -10,6 +10,8 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,7 +31,10 @@ from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import ScratchKey, State
 from innkeeper.prompt.text import scalar_text
+from innkeeper.taverns.assets import assets_of
+from innkeeper.taverns.inputs import note_unread
 from innkeeper.taverns.locator import TextLocator
+from innkeeper.taverns.smart.asset_conversion import smart_macros
 from innkeeper.taverns.smart.compat import PROFILES
 from innkeeper.taverns.smart.conditions import ConditionRule, KeywordSearch, SmartLore, shown
 from innkeeper.taverns.smart.construction import construct_explained
@@ -94,6 +99,37 @@ def _run_framing(state: State, _config: NoConfig) -> None:
     state.result.lore = SmartLore(tuple(_finished(lore.verdicts, inputs, chat)))
     if chat and not any(message["source"].get("type", "").startswith("history.") for message in made["messages"]):
         state.warn("the preset has no enabled chatHistory prompt: the chat is not in the prompt")
+    _note_unplaced(state, inputs, [message["content"] for message in made["messages"]])
+
+
+def _note_unplaced(state: State, inputs: SmartInputs, texts: list[str]) -> None:
+    """Note the texts of the people of a chat that no prompt has, neither by a placeholder nor by a macro."""
+    together = "\n".join(texts)
+    called = {name.lower() for name in _MACRO_NAME.findall(together)}
+    unplaced: dict[str, list[str]] = {}
+    overriding = assets_of(state).metadata
+    for asset, field, text in _people_texts(inputs):
+        macro = "persona" if asset == "user" else field
+        if text.strip() and text not in together and macro not in called:
+            unplaced.setdefault("chat_metadata" if overriding.get(field) == text else asset, []).append(field)
+    for asset, fields in unplaced.items():
+        note_unread(state, asset, fields, "no prompt of the preset has a place for it")
+
+
+_MACRO_NAME: Final = re.compile(r"(?:\{\{|<<)\s*(\w+)\s*(?:\}\}|>>)")
+_CARD_TEXTS: Final = ("personality", "scenario", "system_prompt", "mes_example", "post_history_instructions")
+
+
+def _people_texts(inputs: SmartInputs) -> Iterator[tuple[str, str, str]]:
+    """The asset, the field and the text of everything that is said of the people of a chat."""
+    card, character, persona = inputs.card, inputs.character or {}, inputs.persona or {}
+    yield "character", "description", str(character.get("description") or "")
+    yield "user", "description", str(persona.get("description") or "")
+    for field in _CARD_TEXTS:
+        text = character.get(field) if card is None else getattr(card, field)
+        yield "character", field, smart_macros(text) if isinstance(text, str) else ""
+    if card is not None and card.depth_prompt is not None:
+        yield "character", "extensions.depth_prompt", smart_macros(card.depth_prompt.prompt)
 
 
 def _finished(verdicts: tuple[Verdict, ...], inputs: SmartInputs, chat: list[dict[str, Any]]) -> list[Verdict]:
@@ -217,7 +253,7 @@ MACROS: Final = Step("macros", _run_macros, NoConfig)
 def _run_plan_assembly(state: State, _config: NoConfig) -> None:
     """Make the blocks and the plan."""
     inputs = inputs_of(state)
-    length = len(state.request.history)
+    length = len(inputs.messages) - bool(state.request.message)
     made = state.scratch[FINISHED]
     blocks = tuple(
         _chat_block(message, inputs, length)

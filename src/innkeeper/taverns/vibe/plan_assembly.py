@@ -29,6 +29,7 @@ from innkeeper.prompt import (
     Where,
 )
 from innkeeper.prompt.block import OriginAsset, join_pieces
+from innkeeper.taverns.assets import assets_of
 from innkeeper.taverns.vibe.prepare import prepared
 
 _HISTORY: Final = FrozenDict({"source": "history"})
@@ -50,7 +51,7 @@ def _assemble(state: State, config: PlanAssemblyConfig) -> None:
     blocks = [
         *_system(state, config),
         *_request_system(state.request.system),
-        *_history(state.request.history),
+        *_history(assets_of(state).history),
         *_post_history(state),
         *_user_input(state.request.message),
     ]

@@ -94,11 +94,26 @@ INPUTS: Final = InputRules(
         "settings": "the vibe tavern has no settings; its steps have configurations",
         "locale": "templates write dates in English",
         "seed": "nothing in the vibe tavern is left to chance",
+        "character.mes_example": "the vibe tavern sends no examples; a template may have them as mes_examples",
+        "character.book": "the vibe tavern activates no lore",
+        "character.extensions.depth_prompt": "the vibe tavern injects nothing; use a step of your own",
+        "character.extensions.regex_scripts": "the vibe tavern runs no scripts",
+        **dict.fromkeys(
+            ("character.first_mes", "character.alternate_greetings", "character.group_only_greetings"),
+            "the vibe tavern starts from the history it is given",
+        ),
         "dialect": "it decides how the plan is counted and rendered, not what is in it",
+        "ports.random": "nothing in the vibe tavern is left to chance",
         **dict.fromkeys(ASKING_PORTS, "the vibe tavern has no step that asks it"),
     },
     metadata=frozenset({"scenario", "system_prompt"}),
     meta=("system_template", "post_history_template"),
+    reads={
+        "character": frozenset(
+            {"name", "nickname", "description", "personality", "scenario", "system_prompt", "post_history_instructions"}
+        ),
+        "user": frozenset({"name", "description", "personality"}),
+    },
 )
 """What has no effect here, and why."""
 

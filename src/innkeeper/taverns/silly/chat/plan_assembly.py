@@ -265,7 +265,7 @@ def resolve_greeting(state: State, scene: Scene) -> None:
         return
     greetings = scene.inputs.character.greetings(group=scene.inputs.group is not None)
     position = max(index, 0)
-    if position >= len(greetings):
+    if position >= len(greetings) or index < -1:
         state.warn(f"there is no greeting {index}; the card has {len(greetings)}", kind=NoteKind.WARNING)
         position = 0
     text = greetings[position] if greetings else ""

@@ -87,7 +87,7 @@ def line_of(message: Message, index: int, *, user: str, char: str) -> Line:
         is_user=is_user,
         hidden=bool(facts.get("hidden")),
         narrator=message.role == "system" or extra.get("type") == "narrator",
-        reasoning=str(extra.get("reasoning") or ""),
+        reasoning=_reasoning(extra.get("reasoning") or facts.get("reasoning") or facts.get("reasoning_content")),
         bias=str(extra.get("bias") or ""),
         memory=str(extra.get("memory") or ""),
         force_avatar=facts.get("force_avatar"),
@@ -100,6 +100,13 @@ def line_of(message: Message, index: int, *, user: str, char: str) -> Line:
         beside=freeze({name: facts[name] for name in BESIDE_CALLS if name in facts}) if message.tool_calls else EMPTY,
         shown=str(facts.get("shown") or ""),
     )
+
+
+def _reasoning(value: Any) -> str:
+    """The thoughts behind a message: a text, or the texts of a list of thoughts."""
+    if isinstance(value, (list, tuple)):
+        return "\n".join(str(part.get("text") or "") for part in value if isinstance(part, Mapping))
+    return str(value or "")
 
 
 _LINES: Final[BoundedCache[tuple[int, int, str, str], Line]] = BoundedCache()
@@ -143,6 +150,7 @@ def note_calls(state: State, lines: Iterable[Line], why: str, hint: str | None =
     """Note that the tool calls among the lines, if any, and their results are not sent."""
     indices = tuple([line.index for line in lines if line.tool_calls])
     if indices:
+        data = {"input": "history.tool_calls", "lines": indices}
         message = f"{len(indices)} of the chat's lines call tools; the calls and their results are left out: {why}"
         where = Where(asset="history", path=f"[{indices[0]}]")
-        state.note(NoteKind.IGNORED, message, where=where, hint=hint, data={"lines": indices})
+        state.note(NoteKind.IGNORED, message, where=where, hint=hint, data=data)

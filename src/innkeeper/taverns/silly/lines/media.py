@@ -67,6 +67,10 @@ class MessageMedia(msgspec.Struct, frozen=True, kw_only=True):
 GALLERY: Final = "gallery"
 _LISTED: Final = frozenset({"media", "files"})
 _SINGLE: Final = ("image", "video", "audio")
+MEDIA_KEYS: Final = ("media", "media_display", "media_index", "image", "image_swipes", "video", "audio", "file", "files", "title",
+                     "append_title")  # fmt: skip
+"""Keys of ``extra`` that are read here."""
+
 _KEYS: Final = frozenset({*_LISTED, *_SINGLE, "file", "title", "image_swipes"})
 
 

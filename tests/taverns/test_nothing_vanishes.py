@@ -1,0 +1,264 @@
+"""What used to vanish: each case with the rule that it belongs to, and what is said or sent instead."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from innkeeper.content.character import Character
+from innkeeper.prompt import FormatError, InMemoryVariables, InnkeeperError, Plan
+from innkeeper.taverns import TAVERNS
+
+FLAT: dict[str, Any] = {"name": "Mira", "description": "D"}
+BOOK = {"name": "Sea", "entries": {"0": {"uid": 0, "key": ["reef"], "content": "A bell."}}}
+
+
+def _told(plan: Plan) -> dict[str, str]:
+    """Each input that a note is about, with the hint."""
+    told = {}
+    for note in (*plan.warnings, *plan.notes):
+        name = note.data.get("input") or (note.where.path if note.where else None) or ""
+        fields = [f"{name}.{each}" for each in note.data.get("fields", ())] or [name]
+        told |= dict.fromkeys(fields, note.hint or "")
+    return told
+
+
+@dataclass(frozen=True)
+class Case:
+    """Inputs of a tavern: what is in the prompt, or what a note names, with a part of its hint."""
+
+    name: str
+    tavern: str
+    inputs: dict[str, Any]
+    texts: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
+    hint: str = ""
+
+
+CASES = [
+    *(
+        Case(
+            f"flat cards keep fields of later versions, {tavern}",
+            tavern,
+            {"character": {**FLAT, "system_prompt": "SP", "post_history_instructions": "PHI"}},
+            texts=("SP", "PHI"),
+        )
+        for tavern in ("vibe", "silly")
+    ),
+    *(
+        Case(
+            f"a flat card's own book, {tavern}",
+            tavern,
+            {"character": {**FLAT, "character_book": BOOK}, "message": "the reef"},
+            texts=("A bell.",),
+        )
+        for tavern in ("silly", "smart")
+    ),
+    Case(
+        "card texts without a place in smart",
+        "smart",
+        {"character": {**FLAT, "personality": "P", "scenario": "S", "system_prompt": "SP", "mes_example": "ME"}},
+        named=("character.personality", "character.scenario", "character.system_prompt", "character.mes_example"),
+    ),
+    Case(
+        "a preset without prompts in smart",
+        "smart",
+        {"character": FLAT, "user": {"name": "Z", "description": "DD"}, "preset": {"temperature": 0.3}},
+        texts=("D", "DD"),
+    ),
+    Case(
+        "what the vibe tavern has no place for",
+        "vibe",
+        {
+            "character": {
+                **FLAT,
+                "mes_example": "ME",
+                "character_book": BOOK,
+                "extensions": {"depth_prompt": {"prompt": "DP"}},
+            }
+        },
+        named=("character.mes_example", "character.book", "character.extensions.depth_prompt"),
+    ),
+    Case(
+        "what a message has beside its text in silly",
+        "silly",
+        {"history": [{"role": "user", "content": "x", "signature": "S", "reasoning": "R", "zzz": 1, "metadata": {"m": 1}}]},
+        named=("history.signature", "history.reasoning", "history.zzz", "history.m"),
+    ),
+    *(
+        Case(f"forced entries that nobody knows: {forced}", "silly", {"force_lore": forced, "lorebooks": [BOOK]},
+             named=("force_lore",))
+        for forced in (["nonexistent"], ["c"], [{"world": "L", "uid": 0}], "x", 5)
+    ),
+    Case("the nearest forced entry", "silly", {"force_lore": ["sea.0"], "lorebooks": [BOOK]},
+         named=("force_lore",), hint="Sea.0"),
+    *(
+        Case(f"a lore state that is none: {state}", "silly", {"lore_state": state}, named=("lore_state",))
+        for state in (5, "x", {"x": 1})
+    ),
+    Case("a note at a depth that there is not", "silly", {"authors_note": {"text": "AN", "depth": -3}},
+         named=("authors_note.depth",)),
+    *(
+        Case(f"a group without members: {group}", "silly", {"group": group, "character": None}, named=("group",))
+        for group in ({}, {"members": []})
+    ),
+    *(
+        Case(f"two texts for one persona, {tavern}", tavern, {"user": {"name": "Z", "persona": "PP", "description": "DD"}},
+             texts=("DD",), named=("user.persona",))
+        for tavern in ("vibe", "silly", "smart")
+    ),
+    *(
+        Case(f"a misspelt key of a persona, {tavern}", tavern, {"user": {"name": "Z", "persna": "PP"}},
+             named=("user.persna",), hint="persona")
+        for tavern in ("vibe", "silly", "smart")
+    ),
+    *(
+        Case(f"a book in nobody's words, {tavern}", tavern,
+             {"lorebooks": [{"entries": {"0": {"keywords": ["reef"], "text": "A bell."}}}]},
+             named=("lorebooks.entries.keywords", "lorebooks.entries.text"), hint="keys")
+        for tavern in ("silly", "smart")
+    ),
+    *(
+        Case(f"a greeting that there is not: {tavern}", tavern, {"character": {**FLAT, "first_mes": "Hi"}, "greeting": -5},
+             named=("",))
+        for tavern in ("silly", "smart")
+    ),
+    *(Case(f"provider, {tavern}", tavern, {"provider": "openai"}, named=("provider",)) for tavern in TAVERNS),
+    *(Case(f"locale, {tavern}", tavern, {"locale": "de-DE"}, named=("locale",)) for tavern in TAVERNS),
+    *(
+        Case(f"a mark on a part of a message, {tavern}", tavern,
+             {"history": [{"role": "user", "content": [{"type": "text", "text": "T", "cache_control": {"type": "ephemeral"}}]}]},
+             texts=("T",))
+        for tavern in ("vibe", "smart", "template")
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_it_is_sent_or_named(case: Case) -> None:
+    """A text is in the prompt, or a note names the field, with the nearest name where it is misspelt."""
+    plan = TAVERNS[case.tavern].build({"character": FLAT, "message": "Hi", **case.inputs})
+    sent = "\n".join(message.content for message in plan.messages)
+    told = _told(plan)
+    assert [text for text in case.texts if text not in sent] == []
+    assert [name for name in case.named if name not in told] == []
+    assert case.hint in " ".join(told.values())
+
+
+@pytest.mark.parametrize("role", ["usr", "narrator", "wizard"])
+@pytest.mark.parametrize("tavern", TAVERNS)
+def test_an_unknown_role_is_the_users_everywhere(tavern: str, role: str) -> None:
+    """It is a warning, and the message is the user's in every tavern."""
+    plan = TAVERNS[tavern].build(history=[{"role": role, "content": "Ahoy"}])
+    assert [message.role for message in plan.messages if message.content == "Ahoy"] == ["user"]
+    assert [str(note.where) for note in plan.warnings if role in note.message] == ["history: [0].role"]
+    with pytest.raises(InnkeeperError, match=role):
+        TAVERNS[tavern].build(history=[{"role": role, "content": "Ahoy"}], strict=True)
+
+
+@pytest.mark.parametrize(("role", "meaning"), [("developer", "system"), ("model", "assistant")])
+@pytest.mark.parametrize("tavern", TAVERNS)
+def test_a_foreign_role_means_the_same_everywhere(tavern: str, role: str, meaning: str) -> None:
+    """What other providers call system and assistant is that, without a warning."""
+    plan = TAVERNS[tavern].build(character="Ann", history=[{"role": role, "content": "Ahoy"}])
+    assert [message.role for message in plan.messages if message.content == "Ahoy"] == [meaning]
+    assert plan.warnings == ()
+
+
+@pytest.mark.parametrize("tavern", TAVERNS)
+def test_a_window_of_nothing_is_no_limit_everywhere(tavern: str) -> None:
+    """A window of 0 evicts nothing, whatever the tavern's own is."""
+    history = [{"role": "user", "content": "reef " * 500}] * 40
+    plan = TAVERNS[tavern].build(character=FLAT, history=history, message="Hi", context_window=0)
+    assert sum(message.content.count("reef") for message in plan.messages) >= 20_000
+
+
+@pytest.mark.parametrize("tavern", TAVERNS)
+def test_an_unknown_dialect_is_refused_by_the_build(tavern: str) -> None:
+    """It is refused where it is given, with the nearest name."""
+    with pytest.raises(InnkeeperError, match="opnai") as caught:
+        TAVERNS[tavern].build(message="Hi", dialect="opnai")
+    assert "openai" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("group", [5, "x", [], {"members": 5}, {"members": "Ann"}], ids=str)
+def test_a_group_of_a_wrong_type_is_refused(group: Any) -> None:
+    """The error is of what was given, with its place."""
+    with pytest.raises(InnkeeperError, match="group") as caught:
+        TAVERNS["silly"].build(group=group)
+    assert caught.value.exit_code not in {1, 70}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [{"id": "a", "content": "old"}, {"id": "a", "content": "fresh", "position": "chat"}],
+        {"a": {"content": "fresh", "position": "chat"}},
+        {"a": {"value": "fresh", "position": 1}},
+        {"id": "a", "content": "fresh", "position": "chat"},
+    ],
+    ids=["twice", "by id", "as SillyTavern saves them", "one"],
+)
+def test_injections_are_by_id(given: Any) -> None:
+    """Registering replaces: of two with one id the last counts; a mapping has the ids as keys."""
+    texts = [message.content for message in TAVERNS["silly"].build(character=FLAT, injections=given).messages]
+    assert sum("fresh" in text for text in texts) == 1
+    assert not any("old" in text for text in texts)
+
+
+def test_a_misspelt_key_of_an_injection_is_refused() -> None:
+    """As it is by the registry, with the nearest."""
+    with pytest.raises(FormatError, match="dept") as caught:
+        TAVERNS["silly"].build(injections=[{"id": "a", "content": "x", "dept": 3}])
+    assert "depth" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("tools", "said"),
+    [([{"name": "look"}, {"name": "look"}], "look"), ([{"name": "look around"}], "look around")],
+    ids=["twice", "blanks"],
+)
+def test_names_of_tools_are_looked_at(tools: list[dict[str, Any]], said: str) -> None:
+    """Two of one name, and names that providers refuse, are warnings."""
+    assert [said in note.message for note in TAVERNS["vibe"].build(message="Hi", tools=tools).warnings] == [True]
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("{{random::a::b}} {{pick::x,y}} {{roll::1d6}} {{roll 2d6}}", r"[ab] [xy] \d \d+"),
+        ("{{setvar::n::3}}{{getvar::n}} <USER> <bot>", "3 Bob Mira"),
+    ],
+)
+@pytest.mark.parametrize("where", ["card", "preset", "book"])
+def test_smart_reads_macros_of_sillytavern(where: str, written: str, meant: str) -> None:
+    """Macros of its cards, presets and books mean in smart what they mean there."""
+    prompt = {"identifier": "main", "content": written, "system_prompt": True}
+    fields: dict[str, dict[str, Any]] = {
+        "card": {"character": {**FLAT, "description": written}},
+        "preset": {"character": FLAT, "preset": {"prompts": [prompt]}},
+        "book": {
+            "character": FLAT,
+            "lorebooks": [{"entries": [{"keys": ["hi"], "content": written, "constant": True}]}],
+        },
+    }
+    plan = TAVERNS["smart"].build(user="Bob", message="Hi", **fields[where])
+    assert [message for message in plan.messages if re.fullmatch(meant, message.content)]
+    assert [note for note in plan.warnings if "macro" in note.message] == []
+
+
+@pytest.mark.parametrize(
+    ("before", "more", "after"), [(None, 2, 2), (None, "a", "a"), (True, 2, "true2"), ("a", 2, "a2")], ids=str
+)
+def test_adding_to_what_is_no_number(before: Any, more: Any, after: Any) -> None:
+    """Null counts as absent; what is no number is text."""
+    store = InMemoryVariables({"local": {"n": before}})
+    assert store.add("n", more) == after
+
+
+def test_a_name_and_one_text_make_a_card() -> None:
+    """A name and any text of a card are one."""
+    assert Character.of({"name": "M", "system_prompt": "SP"}).system_prompt == "SP"
