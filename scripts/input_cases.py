@@ -37,7 +37,7 @@ CARD_DATA: Final[Mapping[str, Any]] = {
     "first_mes": "Ahoy, sailor.",
     "mes_example": "<START>\n{{user}}: Is it far?\n{{char}}: Not by boat.",
 }
-CARD: Final = {"spec": "chara_card_v2", "spec_version": "2.0", "data": CARD_DATA}
+CARD: Final[Mapping[str, Any]] = {"spec": "chara_card_v2", "spec_version": "2.0", "data": CARD_DATA}
 ENTRY: Final[Mapping[str, Any]] = {
     "uid": 0,
     "key": ["reef"],
@@ -46,7 +46,7 @@ ENTRY: Final[Mapping[str, Any]] = {
     "order": 100,
 }
 OTHER_ENTRY: Final[Mapping[str, Any]] = {"uid": 1, "key": ["reef"], "content": "The fog is thick.", "order": 90}
-PROMPTS: Final = (
+PROMPTS: Final[tuple[Mapping[str, Any], ...]] = (
     {"identifier": "main", "name": "Main", "role": "system", "content": "Write as Ann.", "system_prompt": True},
     *({"identifier": name, "name": name, "marker": True, "system_prompt": True} for name in (
         "worldInfoBefore", "personaDescription", "charDescription", "charPersonality", "scenario", "enhanceDefinitions",
@@ -54,7 +54,7 @@ PROMPTS: Final = (
     )),
     {"identifier": "jailbreak", "name": "Last", "role": "system", "content": "Stay brief.", "system_prompt": True},
 )  # fmt: skip
-HISTORY: Final = (
+HISTORY: Final[tuple[Mapping[str, Any], ...]] = (
     {"role": "user", "content": "Ahoy"},
     {"role": "assistant", "content": "Who goes there?"},
     {"role": "user", "content": "A friend of the reef."},
@@ -169,6 +169,7 @@ _SAMPLES: Final[Mapping[str, tuple[Mapping[str, Any], Any]]] = {
 
 
 def _inputs() -> Iterator[Variation]:
+    before: Any
     tied = {"lorebooks": [book(ENTRY, {**OTHER_ENTRY, "order": 100})]}
     python = {"history": [{"role": "user", "content": "{{python:1 + 1}}"}]}
     for before, profile in ((tied, "fixed"), (python, "smarttavern")):
@@ -274,9 +275,12 @@ _STORED: Final[Mapping[str, tuple[Mapping[str, Any], Any]]] = {
 
 
 def _metadata() -> Iterator[Variation]:
+    before: Any
+    others: Any
     for key in (*CHAT_METADATA, "anything"):
         before, value = _STORED.get(key, ({}, MARK))
-        settings, others = {}, {}
+        settings: dict[str, Any] = {}
+        others = {}
         if key.startswith("cfg_"):
             others = {} if key == "cfg_guidance_scale" else before
             before = {"dialect": "text"}
@@ -316,6 +320,10 @@ _V1_FIELDS: Final = ("name", "description", "personality", "scenario", "first_me
 
 
 def _cards() -> Iterator[Variation]:
+    before: Any
+    after: Any
+    others: Any
+    around: Any
     values = {name: _OF_CARDS.get(name, [MARK] if name in _LISTED else MARK) for name in FIELDS if name != "extensions"}
     values |= {f"extensions.{name}": value for name, value in _EXTENSIONS.items()}
     values["anything"] = MARK
@@ -345,7 +353,10 @@ _AROUND_CARDS: Final[Mapping[str, Mapping[str, Any]]] = {
     "alternate_greetings": {"greeting": 1},
     "creator_notes": {"message": "{{charCreatorNotes}}"},
     "character_version": {"message": "{{charVersion}}"},
-    "extensions.regex_scripts": {"settings": {"character_allowed_regex": ["Ann.png"]}},
+    "extensions.regex_scripts": {
+        "message": "Where is the light?",
+        "settings": {"character_allowed_regex": ["Ann.png"]},
+    },
 }
 _LISTED: Final = ("alternate_greetings", "group_only_greetings", "tags", "source")
 _FORMS: Final[Mapping[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]]] = {
@@ -363,6 +374,8 @@ def _with(value: Mapping[str, Any], path: str, item: Any) -> dict[str, Any]:
 
 
 def _personas() -> Iterator[Variation]:
+    before: Any
+    around: Any
     person = {"name": "Bob", "description": "{{user}} is a diver."}
     placed = {"depth": 4, "role": 2}
     for name, value in (*_fields(Persona, *_READ), ("persona", MARK), ("anything", MARK)):
@@ -381,10 +394,10 @@ def _entry(**fields: Any) -> dict[str, Any]:
 _AT_DEPTH: Final = _entry(position=4)
 _SECOND: Final = _entry(selective=True, keysecondary=["gull"])
 _GROUPED: Final = (_entry(group="g"), {**OTHER_ENTRY, "group": "g"})
-_RECURSIVE: Final = {"settings": {"wi_settings": {"recursive": True}}}
+_RECURSIVE: Final[Mapping[str, Any]] = {"settings": {"wi_settings": {"recursive": True}}}
 _CALLING: Final = (_entry(content="A gull cries."), {**OTHER_ENTRY, "key": ["gull"]})
 _NOT_ASKED: Final = _entry(key=["gull"])
-_SEARCH: Final = {
+_SEARCH: Final[Mapping[str, Any]] = {
     "settings": {"vectors": {"enabled_world_info": True, "query": 2, "score_threshold": 0, "max_entries": 5}}
 }
 
@@ -439,6 +452,10 @@ _ABOUT_BOOKS: Final = {"scan_depth": 1, "token_budget": 1, "recursive_scanning":
 
 
 def _books() -> Iterator[Variation]:
+    before: Any
+    others: Any
+    varied: Any
+    around: Any
     for name, usual in (*_fields(LorebookEntry, *_READ), ("keywords", [MARK]), ("text", MARK)):
         entries, value, around = _OF_ENTRIES.get(name, (ENTRY, True if name == "enabled" else usual, {}))
         first, *others = entries if isinstance(entries, tuple) else (entries,)
@@ -487,16 +504,16 @@ def _in_card(lorebook: Mapping[str, Any], around: Mapping[str, Any]) -> dict[str
     return {"character": {**card, "data": {**card["data"], "character_book": lorebook}}}
 
 
-_PICTURE: Final = {"history": [{"role": "user", "content": [
+_PICTURE: Final[Mapping[str, Any]] = {"history": [{"role": "user", "content": [
     {"type": "text", "text": "Look"},
     {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}},
 ]}], "model": "gpt-4o"}  # fmt: skip
-_GROUP: Final = {
+_GROUP: Final[Mapping[str, Any]] = {
     "group": {"members": [CARD, {"name": "Eve", "description": "Eve sings."}], "speaker": 0},
     "character": None,
 }
-_TOOLS: Final = {"tools": [{"name": "t", "description": "d", "parameters": {"type": "object"}}]}
-_CLAUDE: Final = {"chat_completion_source": "claude", "claude_model": "claude-sonnet-4-5"}
+_TOOLS: Final[Mapping[str, Any]] = {"tools": [{"name": "t", "description": "d", "parameters": {"type": "object"}}]}
+_CLAUDE: Final[Mapping[str, Any]] = {"chat_completion_source": "claude", "claude_model": "claude-sonnet-4-5"}
 
 _OF_PRESETS: Final[Mapping[str, tuple[Mapping[str, Any], Any, Mapping[str, Any]]]] = {
     "impersonation_prompt": ({}, MARK, {"generation": "impersonate"}),
@@ -545,6 +562,9 @@ _PROMPT_KEYS: Final = {
 
 
 def _presets() -> Iterator[Variation]:
+    before: Any
+    varied: Any
+    around: Any
     for name, usual in (
         *_fields(Preset, *_READ, "prompts", "orders", "extensions"),
         ("extensions.regex_scripts", None),
@@ -589,7 +609,7 @@ def _presets() -> Iterator[Variation]:
         )
 
 
-_CALL: Final = {"id": "c1", "type": "function", "function": {"name": "t", "arguments": "{}"}}
+_CALL: Final[Mapping[str, Any]] = {"id": "c1", "type": "function", "function": {"name": "t", "arguments": "{}"}}
 _PNG: Final = "iVBORw0KGgo="
 _OF_MESSAGES: Final[Mapping[str, Any]] = {
     "name": "Cid",
@@ -608,7 +628,7 @@ _OF_MESSAGES: Final[Mapping[str, Any]] = {
     "extra.anything": MARK,
     "anything": MARK,
 }
-_TEXT: Final = {"type": "text", "text": "Come closer."}
+_TEXT: Final[Mapping[str, Any]] = {"type": "text", "text": "Come closer."}
 _OF_CONTENT: Final[Mapping[str, Any]] = {
     "text": {"type": "text", "text": MARK},
     "image_url": {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{_PNG}"}},
@@ -625,6 +645,9 @@ _OF_CONTENT: Final[Mapping[str, Any]] = {
 
 
 def _messages() -> Iterator[Variation]:
+    before: Any
+    after: Any
+    around: Any
     *earlier, last = HISTORY
     for name, value in _OF_MESSAGES.items():
         before = {**last, "swipes": _OF_MESSAGES["swipes"]} if name == "swipe_id" else last
@@ -702,6 +725,8 @@ _OF_GROUPS: Final[Mapping[str, tuple[Mapping[str, Any], Any]]] = {
 
 def _beside() -> Iterator[Variation]:
     """Injections, notes, groups and what stands for itself."""
+    before: Any
+    around: Any
     scanned = {"lorebooks": [book(_entry(key=["lamp"]))]}
     for name, value in _OF_INJECTIONS.items():
         before = {
@@ -734,8 +759,9 @@ def _beside() -> Iterator[Variation]:
         yield Variation(name=name, before=before, after={**before, name: value})
 
 
+_ODD_GROUPS: Final[tuple[Any, ...]] = (5, "x", [], {}, {"members": 5}, {"members": []})
 _ODD: Final[tuple[tuple[str, Mapping[str, Any], Any], ...]] = (
-    *(("group", {}, value) for value in (5, "x", [], {}, {"members": 5}, {"members": []})),
+    *(("group", {}, value) for value in _ODD_GROUPS),
     *(("lore_state", {}, value) for value in (5, "x", [1], {"x": 1})),
     *(
         ("force_lore", {"lorebooks": [book(ENTRY)]}, value)

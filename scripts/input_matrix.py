@@ -60,10 +60,10 @@ def outcome(tavern: str, variation: Variation) -> Outcome:
     try:
         before, _, notes = _seen(tavern, variation.before, Ports(**variation.ports))
     except InnkeeperError:  # a setting that this tavern refuses: without any
-        alone = {"before": _without_settings(variation.before), "after": _without_settings(variation.after)}
-        if alone["before"] == variation.before:
+        alone = _without_settings(variation.before)
+        if alone == variation.before:
             raise
-        return outcome(tavern, replace(variation, **alone))
+        return outcome(tavern, replace(variation, before=alone, after=_without_settings(variation.after)))
     variation.calls.clear()
     try:
         after, warned, others = _seen(tavern, variation.after, Ports(**variation.ports, **variation.more))

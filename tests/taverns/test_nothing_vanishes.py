@@ -18,7 +18,7 @@ BOOK = {"name": "Sea", "entries": {"0": {"uid": 0, "key": ["reef"], "content": "
 
 def _told(plan: Plan) -> dict[str, str]:
     """Each input that a note is about, with the hint."""
-    told = {}
+    told: dict[str, str] = {}
     for note in (*plan.warnings, *plan.notes):
         name = note.data.get("input") or (note.where.path if note.where else None) or ""
         fields = [f"{name}.{each}" for each in note.data.get("fields", ())] or [name]
@@ -37,6 +37,8 @@ class Case:
     named: tuple[str, ...] = ()
     hint: str = ""
 
+
+GROUPS: tuple[dict[str, Any], ...] = ({}, {"members": []})
 
 CASES = [
     *(
@@ -103,7 +105,7 @@ CASES = [
          named=("authors_note.depth",)),
     *(
         Case(f"a group without members: {group}", "silly", {"group": group, "character": None}, named=("group",))
-        for group in ({}, {"members": []})
+        for group in GROUPS
     ),
     *(
         Case(f"two texts for one persona, {tavern}", tavern, {"user": {"name": "Z", "persona": "PP", "description": "DD"}},

@@ -80,7 +80,8 @@ def _is_usual(asset: Asset, extension: str) -> bool:
 def _changed(values: Iterable[Any]) -> Iterator[str]:
     """The fields that are not as usual in any of the values, which are of one type."""
     listed = tuple(values)
-    for name, default in _defaults(type(listed[0])) if listed else ():
+    kind: Any = type(listed[0]) if listed else None
+    for name, default in _defaults(kind) if listed else ():
         if any(getattr(value, name) != default for value in listed) and not _is_certain(name, listed):
             yield name
 
@@ -94,7 +95,7 @@ _CHANCE: Final = frozenset({"probability", "use_probability"})
 
 
 @cache
-def _defaults(kind: type[msgspec.Struct]) -> tuple[tuple[str, Any], ...]:
+def _defaults(kind: Any) -> tuple[tuple[str, Any], ...]:
     return tuple(
         (each.name, each.default if each.default_factory is msgspec.NODEFAULT else each.default_factory())
         for each in msgspec.structs.fields(kind)

@@ -331,11 +331,12 @@ def note_unread(state: State, asset: str, fields: list[str], reason: str, hint: 
     if len(fields) == 1:
         _ignored(state, f"{asset}.{fields[0]}", reason, hint)
     else:
-        message = f"{asset}: {', '.join(fields)} have no effect: {reason}"
+        message = f"{asset}: {', '.join(fields)} have no effect: {_UNREAD_BOTH if reason == _UNREAD else reason}"
         state.note(NoteKind.IGNORED, message, hint=hint, data={"input": asset, "fields": tuple(fields)})
 
 
 _UNREAD: Final = "this tavern does not read it"
+_UNREAD_BOTH: Final = "this tavern does not read them"
 _ABOUT: Final[Mapping[str, str]] = {
     **dict.fromkeys(
         (
@@ -348,7 +349,7 @@ _ABOUT: Final[Mapping[str, str]] = {
             *("lorebooks.description", "preset.name", "preset.prompts.name", "preset.prompts.extension"),
             *(f"lorebooks.entries.{name}" for name in ("display_index", "add_memo", "automation_id")),
         ),
-        "it is about the file, not for prompts",
+        "about the file, not for prompts",
     ),
     "preset.prompts.marker": "the prompt's identifier says what it stands for",
     "preset.prompts.enabled": "the order of prompts says which are on",

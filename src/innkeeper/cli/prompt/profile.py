@@ -164,11 +164,11 @@ def check(profile_: str, url: str | None, *, message: str, stored: bool, as_json
     if as_json:
         click.echo(json.dumps(report._asdict(), ensure_ascii=False))
     else:
-        for word in (*report.warnings, *report.notes):
-            click.echo(word)
         used, window = report.tokens["used"], report.tokens["window"]
         of = f" of {window:,}" if window else ""
         click.echo(f"{report.name}: {report.messages} messages, {used:,}{of} tokens, for {report.model or 'any model'}")
+        for word in (*report.warnings, *report.notes):
+            click.echo(word)
     return int(bool(report.warnings))
 
 

@@ -377,7 +377,7 @@ def _speaker(state: State, assets: Assets, group: Group | None) -> Character:
         state.warn("there is no character: card fields are empty", kind=NoteKind.WARNING)
         return Character(name="")
     if group is None and (fields := [name for name in filled(assets.character).fields if name in _OF_GROUPS]):
-        note_unread(state, "character", fields, "it counts in groups")
+        note_unread(state, "character", fields, "only groups have a use for it")
     return assets.character
 
 
