@@ -90,19 +90,27 @@ def _without_settings(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def names_field(note: Note, name: str) -> bool:
-    """Whether a note is about an input, or the asset that it is in."""
-    told = note.data.get("input")
-    name = name if told == name else _SAME.get(name, name)
-    if isinstance(told, str):
-        inside = name == told or name.startswith(f"{told}.")
-        return inside and ("fields" not in note.data or name.removeprefix(f"{told}.") in note.data["fields"])
+    """Whether a note is about an input, or the asset that it is in, by this name or by the one that it is read as."""
+    return any(_is_about(note, other) for other in (name, *_SAME.get(name, ())))
+
+
+def _is_about(note: Note, name: str) -> bool:
+    named = note.data.get("input")
+    if isinstance(named, str):
+        inside = name == named or name.startswith(f"{named}.")
+        return inside and ("fields" not in note.data or name.removeprefix(f"{named}.") in note.data["fields"])
     last = "extra" if name.startswith("history.extra.") else name.rpartition(".")[2]
     text = f"{note.where or ''} {note.message} {note.hint or ''}"
     return re.search(rf"(?<![a-z]){re.escape(last)}(?![a-z])|{MARK}", text) is not None
 
 
-_SAME: Final = {f"chat_metadata.{name}": f"character.{name}" for name in ("scenario", "mes_example", "system_prompt")}
-"""Keys of a chat's metadata that stand for a field of the card."""
+_SAME: Final[Mapping[str, tuple[str, ...]]] = {
+    **{f"chat_metadata.{name}": (f"character.{name}",) for name in ("scenario", "mes_example", "system_prompt")},
+    "history.content.refusal": ("history.refusal",),
+    "history.content.tool_use": ("history.tool_calls", "tool calls"),
+    "history.content.thinking": ("history.reasoning", "thoughts"),
+}
+"""Inputs that are read as others, or are called so in notes."""
 
 
 def reason_of(note: Note) -> str:

@@ -28,7 +28,7 @@ _PRESET: Final = frozenset(Preset.__struct_fields__) - {"name"}
 _PROMPTS: Final = frozenset(PromptItem.__struct_fields__) - {"name", "extension", "marker", "enabled"}
 _MESSAGES: Final = frozenset({
     "swipes", "swipe_id", "send_date", "hidden", "is_user", "force_avatar", "name", "shown", "tool_calls", "tool_call_id",
-    "extra", "reasoning", "reasoning_content",
+    "extra", "reasoning", "reasoning_content", "parts",
     *(f"extra.{key}" for key in ("type", "reasoning", "bias", "memory", "tool_invocations", *MEDIA_KEYS)),
 })  # fmt: skip
 
