@@ -194,10 +194,10 @@ def _ports() -> Iterator[Variation]:
     hooks.before_build(called)
     injections.register(id="i", content=MARK)
     chance = {"history": [{"role": "user", "content": "{{roll:d1000}}"}]}
-    said = [
+    texts = [
         {"role": "user", "content": text} for text in ("The reef is near.", "Fog.", "Wind.", "Rain.", "Sun.", "Hail.")
     ]
-    searched = {"history": said, "settings": {"vectors": {"enabled_chats": True, "protect": 1, "query": 1}}}
+    searched = {"history": texts, "settings": {"vectors": {"enabled_chats": True, "protect": 1, "query": 1}}}
     picture = {"history": [{"role": "user", "content": "", "attachments": [{"kind": "image", "url": "a.png"}]}]}
     counter = _Letters()
     for name, port, before in (
@@ -587,24 +587,24 @@ def _presets() -> Iterator[Variation]:
     spoken = {"character": {**CARD, "data": {**CARD_DATA, "system_prompt": "Speak low."}}}
     for name, usual in (*_fields(PromptItem, *_READ), ("anything", MARK)):
         fields, value = _OF_PROMPTS.get(name, ({}, usual))
-        one, *rest = PROMPTS
+        main, *rest = PROMPTS
         if name == "order":
             rest = [*rest[:-1], {**rest[-1], **fields}]
         if name == "system_prompt":
-            one, rest = {"identifier": "own", "name": "Own", "content": "Own."}, [*PROMPTS]
-        varied = {**one, **fields, _PROMPT_KEYS.get(name, name): value}
+            main, rest = {"identifier": "own", "name": "Own", "content": "Own."}, [*PROMPTS]
+        varied = {**main, **fields, _PROMPT_KEYS.get(name, name): value}
         around = spoken if name == "forbid_overrides" else {}
         listed = preset() if name != "enabled" else {"prompts": list(PROMPTS)}
         if name == "system_prompt":
             listed["prompt_order"] = [
                 {
                     "character_id": 100001,
-                    "order": [{"identifier": each["identifier"], "enabled": True} for each in (one, *rest)],
+                    "order": [{"identifier": each["identifier"], "enabled": True} for each in (main, *rest)],
                 }
             ]
         yield Variation(
             name=f"preset.prompts.{name}",
-            before={**around, "preset": {**listed, "prompts": [{**one, **fields}, *rest]}},
+            before={**around, "preset": {**listed, "prompts": [{**main, **fields}, *rest]}},
             after={**around, "preset": {**listed, "prompts": [varied, *rest]}},
         )
 

@@ -230,9 +230,9 @@ def listed_members(group: Any) -> tuple[Any, ...]:
     is_group = group is None or isinstance(group, Mapping) or hasattr(group, "members")
     if not is_group or not (listed is None or isinstance(listed, (list, tuple))):
         kind = type(listed if is_group else group).__name__
-        what = "group.members is a list of cards" if is_group else "group is an object with members"
+        shape = "group.members is a list of cards" if is_group else "group is an object with members"
         where = Where(asset="request", path="group.members" if is_group else "group")
-        raise ConfigError(f"{what}, not {kind}", where=where, hint='a group is {"members": [card, card]}')
+        raise ConfigError(f"{shape}, not {kind}", where=where, hint='a group is {"members": [card, card]}')
     return tuple(listed or ())
 
 

@@ -210,13 +210,13 @@ UNDECLARED: Final = InputRules(own_words=lambda _field, _raw: True)
 """Of a tavern that declares nothing: no input is known to be ignored, and its steps read the assets as they like."""
 
 
-def read_inputs(state: State, rules: InputRules, given: BuildRequest | None = None) -> Assets:
+def read_inputs(state: State, rules: InputRules, original: BuildRequest | None = None) -> Assets:
     """The assets of a build. Notes each input that has no effect; warns of what is wrong in the assets that are used.
 
-    ``given`` is the request without what the build has added to it: the time, the caller's variables.
+    ``original`` is the request without what the build has added to it: the time, the caller's variables.
     """
     assets = Assets(state.request)
-    note_unused(state, EVERYWHERE if rules is UNDECLARED else {**EVERYWHERE, **rules.ignored}, given)
+    note_unused(state, EVERYWHERE if rules is UNDECLARED else {**EVERYWHERE, **rules.ignored}, original)
     _warn_of_roles(state)
     _warn_of_tools(state)
     names = [f"meta.{key}" for key in state.request.meta]
@@ -365,13 +365,13 @@ def warn_of(state: State, asset: str, finding: Finding) -> None:
     state.warn(note.message, kind=note.kind, where=note.where, hint=note.hint)
 
 
-def note_unused(state: State, reasons: Mapping[str, str], given: BuildRequest | None = None) -> None:
+def note_unused(state: State, reasons: Mapping[str, str], original: BuildRequest | None = None) -> None:
     """Note each input of the request that is set although the tavern does nothing with it; ``reasons`` say why.
 
     A name is a field of the request, or ``ports.`` and the name of a port.
     """
     for name, reason in reasons.items():
-        if ("." not in name or name.startswith("ports.")) and _is_set(state, given or state.request, name):
+        if ("." not in name or name.startswith("ports.")) and _is_set(state, original or state.request, name):
             _ignored(state, name, reason)  # those with a point are fields of assets
 
 

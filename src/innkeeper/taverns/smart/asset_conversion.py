@@ -67,8 +67,8 @@ _MARKS: Final = {"user": "{{user}}", "bot": "{{char}}", "char": "{{char}}"}
 def smart_macros(text: str) -> str:
     """A text with SillyTavern's macros as SmartTavern writes them; what has no macro here is noted where it is expanded."""
     if "{{" in text:
-        text = _SILLY_MACRO.sub(lambda found: "{{" + found[1].lower() + ":", text)
-    return _SILLY_MARK.sub(lambda found: _MARKS[found[1].lower()], text) if "<" in text else text
+        text = _SILLY_MACRO.sub(lambda match: "{{" + match[1].lower() + ":", text)
+    return _SILLY_MARK.sub(lambda match: _MARKS[match[1].lower()], text) if "<" in text else text
 
 
 def _own(raw: Mapping[str, Any]) -> dict[str, Any]:
