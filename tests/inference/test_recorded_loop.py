@@ -45,7 +45,7 @@ def test_chain_of_two_calls() -> None:
         "lookup_population": lambda country: {"Crumpet": 123124}[country],
         "can_have_dragons": lambda population: population > 10_000,
     }
-    config = RunnerConfig.build("openai", recorded[0].request["model"])
+    config = RunnerConfig.build("openai", recorded[0].request["model"], tavern="vibe")
     client = Client("http://recorded", transport=httpx.MockTransport(answer))
     loop = ToolLoopRunner.build(client, config, tools, registry=recorded[0].request["tools"])
     result = loop.run(recorded[0].request["messages"][0]["content"])

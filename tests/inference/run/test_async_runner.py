@@ -17,7 +17,7 @@ from innkeeper.inference.run.request import PromptResult
 from innkeeper.inference.run.runner import AsyncPromptRunner, PromptRunner
 from innkeeper.prompt import InMemoryHooks, InMemoryVariables, Plan, Ports, UsageError
 
-CONFIG = RunnerConfig.build("openai", "gpt-4o")
+CONFIG = RunnerConfig.build("openai", "gpt-4o", tavern="vibe")
 SILLY = RunnerConfig.build("openai", "gpt-4o", tavern="silly")
 CHAT = [{"role": "user", "content": "Hi"}]
 

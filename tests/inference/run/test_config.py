@@ -88,7 +88,7 @@ GUARDED = SMALL.append(Step("max_tokens", lambda _state, _config: None, GuardCon
 
 def test_defaults() -> None:
     """Provider and model suffice: the vibe tavern, its steps, and presets for the provider."""
-    config = RunnerConfig.build("Open-Router", "openai/gpt-4o-mini")
+    config = RunnerConfig.build("Open-Router", "openai/gpt-4o-mini", tavern="vibe")
     assert (config.provider, config.model, config.tavern) == ("open_router", "openai/gpt-4o-mini", "vibe")
     assert config.pipeline.names == TAVERNS["vibe"].pipeline.names
     assert config.tool_calling.tool_use_mode == "enforced"
@@ -108,7 +108,7 @@ def test_language_policy_layers() -> None:
     """The context's policy goes over the step's defaults, ``step_options`` over both, whatever their spelling."""
     context = {"language_policy": {"enabled": True, "target_lang": "ja-JP", "style_hint": "plain"}}
     options = {"LanguagePolicy": {"style_hint": "warm"}}
-    config = RunnerConfig.build("openai", "m", context, step_options=options)
+    config = RunnerConfig.build("openai", "m", context, step_options=options, tavern="vibe")
     assert config.pipeline.options("language_policy") == {
         "enabled": True,
         "target_lang": "ja-JP",
@@ -138,7 +138,7 @@ def test_window_becomes_the_guards_default() -> None:
 def test_reserved_defaults(name: str) -> None:
     """What belongs to one request cannot be a default."""
     with pytest.raises(ConfigError, match=name):
-        RunnerConfig.build("openai", "m", llm_options_defaults={name: None})
+        RunnerConfig.build("openai", "m", llm_options_defaults={name: None}, tavern="vibe")
 
 
 WRONG = {
@@ -162,14 +162,14 @@ WRONG = {
 def test_mistakes(arguments: dict[str, Any], error: type[Exception]) -> None:
     """Each mistake is found when the config is built, as the error that it is."""
     with pytest.raises(error):
-        RunnerConfig.build("openai", "m", **arguments)
+        RunnerConfig.build("openai", "m", **{"tavern": "vibe", **arguments})
 
 
 def test_arguments_stay_as_they_are() -> None:
     """Neither the context nor the options of the caller change, nor does the config when they change later."""
     context = {"languagePolicy": {"enabled": True, "target_lang": "ja-JP"}}
     defaults = {"temperature": 0.2, "nested": {"a": [1]}}
-    config = RunnerConfig.build("openai", "m", context, llm_options_defaults=defaults)
+    config = RunnerConfig.build("openai", "m", context, llm_options_defaults=defaults, tavern="vibe")
     defaults["nested"]["a"].append(2)  # type: ignore[index]
     context["languagePolicy"]["enabled"] = False
     assert config.llm_options_defaults == {"temperature": 0.2, "nested": {"a": (1,)}}
@@ -181,7 +181,7 @@ def test_arguments_stay_as_they_are() -> None:
 def test_context_is_kept_whole() -> None:
     """A context of the caller's is taken with its type and module configs."""
     context = Context({"a": 1}, type="app", module_configs={"plan_assembly": {}})
-    assert RunnerConfig.build("openai", "m", context).context is context
+    assert RunnerConfig.build("openai", "m", context, tavern="vibe").context is context
 
 
 def test_taverns_that_choose() -> None:
@@ -190,10 +190,35 @@ def test_taverns_that_choose() -> None:
         name="inn", pipeline=GUARDED, choose=lambda request: SMALL if request.profile == "small" else GUARDED
     )
     config = RunnerConfig.build(
-        "openai", "m", tavern="inn", taverns=TAVERNS.with_(house), step_options={"max_tokens": {"mode": "off"}}
+        "openai", "gpt-4o", tavern="inn", taverns=TAVERNS.with_(house), step_options={"max_tokens": {"mode": "off"}}
     )
     small, large = (config.plan(BuildRequest(profile=profile), Ports()) for profile in ("small", None))
     assert small.request is not None
     assert large.request is not None
     assert (small.request.step_options, small.notes) == ({}, ())
     assert large.request.step_options == {"max_tokens": {"mode": "off"}}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "tavern"),
+    [
+        ({}, "silly"),
+        ({"context": {"language_policy": {"enabled": True}}}, "vibe"),
+        ({"step_options": {"language_policy": {"style_hint": "warm"}}}, "vibe"),
+        ({"tavern": "smart"}, "smart"),
+    ],
+)
+def test_the_usual_tavern_is_that_of_all_doors(arguments: dict[str, Any], tavern: str) -> None:
+    """Without a tavern it is silly, as for the command line and the service; a policy of language is a step of vibe's."""
+    assert RunnerConfig.build("openai", "m", **arguments).tavern == tavern
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("opnai", "openai"), ("Open-Ruter", "openrouter"), ("antropic", "anthropic")]
+)
+def test_a_misspelt_provider_is_refused(name: str, near: str) -> None:
+    """With the nearest name; a name that is like none is a provider of one's own."""
+    with pytest.raises(UnknownNameError, match="unknown provider") as caught:
+        RunnerConfig.build(name, "m")
+    assert near in str(caught.value.hint)
+    assert RunnerConfig.build("my-own-server", "m").provider == "my_own_server"

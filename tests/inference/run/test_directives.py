@@ -29,7 +29,7 @@ def run(
     """A run over a script, and the requests that it made."""
     client = FakeClient(*script)
     options.setdefault("output", OUTPUT)
-    runner = DirectivesRunner(client, RunnerConfig.build(provider, model, context))
+    runner = DirectivesRunner(client, RunnerConfig.build(provider, model, context, tavern="vibe"))
     return runner.run([{"role": "user", "content": "Hi."}], **options), client.requests
 
 
@@ -143,7 +143,7 @@ def test_async_run() -> None:
 
     async def go() -> tuple[DirectivesResult, list[Any]]:
         client = AsyncFakeClient("No.", GOOD)
-        asker = AsyncDirectivesRunner(client, RunnerConfig.build("openai", "m"))
+        asker = AsyncDirectivesRunner(client, RunnerConfig.build("openai", "m", tavern="vibe"))
         return await asker.run([{"role": "user", "content": "Hi."}], output=OUTPUT), client.requests
 
     result, sent = asyncio.run(go())
@@ -245,6 +245,6 @@ def test_variables(script: list[Any], written: dict[str, Any]) -> None:
 def test_a_runner_serves_as_client() -> None:
     """A prompt runner of the caller's is used as it is."""
     runner = PromptRunner(FakeClient(GOOD))
-    asker = DirectivesRunner(runner, RunnerConfig.build("openai", "m"))
+    asker = DirectivesRunner(runner, RunnerConfig.build("openai", "m", tavern="vibe"))
     assert asker.runner is runner
     assert asker.run([], output=OUTPUT).ok

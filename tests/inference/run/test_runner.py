@@ -36,7 +36,9 @@ from innkeeper.prompt import (
 from innkeeper.prompt.run.state import Ports
 from innkeeper.taverns import replay
 
-CONFIG = RunnerConfig.build("openai", "gpt-4o", llm_options_defaults={"temperature": 0.2, "extra": {"a": 1}})
+CONFIG = RunnerConfig.build(
+    "openai", "gpt-4o", llm_options_defaults={"temperature": 0.2, "extra": {"a": 1}}, tavern="vibe"
+)
 CARD = {
     "spec": "chara_card_v2",
     "spec_version": "2.0",
@@ -183,7 +185,7 @@ def test_system_must_be_text() -> None:
 
 def test_system_counts_against_the_window() -> None:
     """The guard of the budget sees the system text: what does not fit is refused before it is sent."""
-    small = RunnerConfig.build("openai", "gpt-4o", capabilities_overrides={"context_window_tokens": 30})
+    small = RunnerConfig.build("openai", "gpt-4o", capabilities_overrides={"context_window_tokens": 30}, tavern="vibe")
     assert runner().build_request(small, CHAT).messages
     with pytest.raises(MaxTokensExceededError):
         runner().build_request(small, CHAT, system="word " * 60)
@@ -202,7 +204,9 @@ def test_base_request() -> None:
 def test_a_runners_plan_can_be_replayed() -> None:
     """Step options of the config are part of the recorded request, so that a replay gives the same plan."""
     context = {"language_policy": {"enabled": True, "target_lang": "ja-JP"}}
-    config = RunnerConfig.build("openai", "m", context, step_options={"language_policy": {"style_hint": "warm"}})
+    config = RunnerConfig.build(
+        "openai", "m", context, step_options={"language_policy": {"style_hint": "warm"}}, tavern="vibe"
+    )
     plan = runner().build_request(config, CHAT, message="Late?").plan
     assert "Style: warm" in plan.blocks[2].content
     assert replay(plan.replay()).fingerprint() == plan.fingerprint()
@@ -211,7 +215,7 @@ def test_a_runners_plan_can_be_replayed() -> None:
 def test_strict() -> None:
     """With ``strict`` a warning is an error, and an unknown transform as well."""
     context = {"language_policy": {"enabled": True, "target_lang": "not a language"}}
-    config = RunnerConfig.build("openai", "m", context)
+    config = RunnerConfig.build("openai", "m", context, tavern="vibe")
     assert runner().build_request(config, CHAT).plan.warnings
     with pytest.raises(StrictModeError, match="language policy"):
         runner().build_request(config, CHAT, strict=True)
@@ -252,7 +256,7 @@ def test_tool_messages_go_through() -> None:
 
 def test_parallel_calls_stay_visible() -> None:
     """A switch that the model does not know is not sent, and still seen in the options."""
-    config = RunnerConfig.build("somebody", "m")
+    config = RunnerConfig.build("somebody", "m", tavern="vibe")
     made = runner().build_request(config, CHAT, llm_options={"tools": [{"type": "function"}]})
     assert "parallel_tool_calls" not in made.request
     assert made.options["parallel_tool_calls"] is False
@@ -267,7 +271,7 @@ def test_streaming_is_no_option(name: str) -> None:
 
 def test_preflight_runs_before_anything() -> None:
     """What the model cannot take is refused before the prompt is built, and nothing is written."""
-    config = RunnerConfig.build("openrouter", "openai/gpt-x")
+    config = RunnerConfig.build("openrouter", "openai/gpt-x", tavern="vibe")
     store = InMemoryVariables()
     options = {"response_format": {"type": "json_schema"}}
     meta = {"system_template": "{% setvar x = 1 %}"}
@@ -463,9 +467,7 @@ def test_the_key_is_in_no_request() -> None:
     assert key not in "\n".join(shown)
 
 
-@pytest.mark.parametrize(
-    ("name", "hint"), [("charcter", "character"), ("lorebooks", 'request={"lorebooks"'), ("zzz", "inputs:")]
-)
+@pytest.mark.parametrize(("name", "hint"), [("charcter", "character"), ("lorebok", "lorebooks"), ("zzz", "inputs:")])
 def test_an_input_that_there_is_not(name: str, hint: str) -> None:
     """The error names the nearest one, or where it belongs, and no function of ours."""
     build: Any = runner().build_request
@@ -473,3 +475,19 @@ def test_an_input_that_there_is_not(name: str, hint: str) -> None:
         build(CONFIG, CHAT, **{name: 1})
     assert hint in str(caught.value.hint)
     assert "_build" not in caught.value.render()
+
+
+def test_inputs_are_those_of_a_build() -> None:
+    """Whatever a tavern's build takes by keyword, a runner takes; a misspelt name is refused with the nearest."""
+    runner = PromptRunner(FakeClient("x"))
+    config = RunnerConfig.build("openai", "gpt-4o")
+    book = {"entries": [{"keys": ["reef"], "content": "The reef is sharp."}]}
+    request = runner.build_request(
+        config, message="Is the reef safe?", lorebooks=[book], now="2026-01-15T12:00:00Z", seed=3
+    )
+    assert "The reef is sharp." in str(request.messages)
+    assert request.plan.request is not None
+    assert (request.plan.request.seed, request.plan.tavern) == (3, "silly")
+    with pytest.raises(UsageError, match="unknown input 'lorebook_s'") as caught:
+        runner.build_request(config, message="Hm", lorebook_s=[book])
+    assert "lorebooks" in str(caught.value.hint)

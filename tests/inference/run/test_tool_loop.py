@@ -44,7 +44,7 @@ def loop(
 ) -> tuple[ToolLoopRunner, FakeClient]:
     """A loop over a script; relaxed unless said otherwise."""
     context = {"tool_calling": dict(tool_calling or {}), **options.pop("context", {})}
-    config = RunnerConfig.build(provider, "m", context, **options.pop("config", {}))
+    config = RunnerConfig.build(provider, "m", context, **{"tavern": "vibe", **options.pop("config", {})})
     client = FakeClient(*script)
     options.setdefault("registry", TOOLS)
     return ToolLoopRunner.build(client, config, options.pop("executor", executor), **options), client
@@ -79,7 +79,7 @@ def test_a_whole_run() -> None:
 
 def test_over_the_wire() -> None:
     """The same against a server."""
-    config = RunnerConfig.build("openai", "m")
+    config = RunnerConfig.build("openai", "m", tavern="vibe")
     with EchoServer(calls("look"), "A door.") as server, Client(server.base_url) as client:
         result = ToolLoopRunner.build(PromptRunner(client), config, executor, registry=TOOLS).run("Look.")
     assert result.assistant_text == "A door."
@@ -542,7 +542,7 @@ LOOK = FakeReply(content=None, tool_calls=(("look", "{}"),))
 def run(client: Any, heard: list[Mapping[str, Any]], **config: Any) -> ToolLoopResult:
     """A run with a streamed end."""
     context = {"output_tags": {"enabled": True, "rules": [{"tag": "b", "action": "strip"}]}}
-    settings = RunnerConfig.build("somebody", "m", context, **config)
+    settings = RunnerConfig.build("somebody", "m", context, **{"tavern": "vibe", **config})
     loop = ToolLoopRunner.build(client, settings, lambda **_: "seen", registry=[{"name": "look"}], system="Be brief.")
     return loop.run("Look.", on_event=heard.append, final_stream=True)
 
@@ -694,7 +694,7 @@ def test_cancel_while_the_end_is_streamed(kind: str) -> None:
 
     script = (LOOK, "First.", "It is a door.")
     with EchoServer(*script) as server, Client(server.base_url) if kind == "server" else FakeClient(*script) as client:
-        config = RunnerConfig.build("somebody", "m")
+        config = RunnerConfig.build("somebody", "m", tavern="vibe")
         runner = ToolLoopRunner.build(client, config, executor, registry=TOOLS)
         with pytest.raises(ToolUseError) as caught:
             runner.run("Look.", on_event=hear, final_stream=True, cancel=told)
@@ -711,7 +711,9 @@ def test_cancel_while_a_request_waits() -> None:
         return Fault.stall()
 
     with EchoServer(answer) as server, Client(server.base_url) as client:
-        runner = ToolLoopRunner.build(client, RunnerConfig.build("somebody", "m"), executor, registry=TOOLS)
+        runner = ToolLoopRunner.build(
+            client, RunnerConfig.build("somebody", "m", tavern="vibe"), executor, registry=TOOLS
+        )
         with pytest.raises(ToolUseError):
             runner.run("Look.", cancel=told)
         assert server.requests
@@ -727,7 +729,7 @@ async def execute_async(name: str, args: dict[str, Any]) -> Any:
 def test_async_run(execute: Any) -> None:
     """The asynchronous loop gives the result, the events and the requests of the other."""
     script = (calls(("look", {"far": True}), "go_on"), FakeReply(content=" "), "First.", "It is a door.")
-    config = RunnerConfig.build("somebody", "m")
+    config = RunnerConfig.build("somebody", "m", tavern="vibe")
     expected: list[Mapping[str, Any]] = []
     client = FakeClient(*script)
     loop = ToolLoopRunner.build(client, config, executor, registry=TOOLS)
@@ -762,7 +764,7 @@ def test_async_cancel_of_a_tool() -> None:
             stopped.append(True)
 
     async def go() -> None:
-        config = RunnerConfig.build("somebody", "m")
+        config = RunnerConfig.build("somebody", "m", tavern="vibe")
         runner = AsyncToolLoopRunner.build(AsyncFakeClient(calls("look")), config, hang, registry=TOOLS)
         with pytest.raises(ToolUseError):
             await asyncio.wait_for(runner.run("Look.", cancel=told), 20)
@@ -773,7 +775,7 @@ def test_async_cancel_of_a_tool() -> None:
 
 def test_loops_and_runners_of_two_kinds() -> None:
     """A loop takes a runner of its own kind, and refuses the other's client."""
-    config = RunnerConfig.build("somebody", "m")
+    config = RunnerConfig.build("somebody", "m", tavern="vibe")
     with pytest.raises(UsageError, match="asynchronous"):
         ToolLoopRunner.build(AsyncFakeClient(), config, executor)
     with pytest.raises(UsageError, match="AsyncToolLoopRunner needs AsyncPromptRunner"):
@@ -815,7 +817,7 @@ def test_every_turn_is_streamed() -> None:
 def test_every_turn_is_streamed_over_the_wire() -> None:
     """Pieces of calls arrive between pieces of text, as OpenAI's servers send them; blocking and asynchronous alike."""
     heard: list[Any] = []
-    config = RunnerConfig.build("openai", "m")
+    config = RunnerConfig.build("openai", "m", tavern="vibe")
     with EchoServer(calls("look", content="Let me see."), "A door.") as server, Client(server.base_url) as client:
         run = ToolLoopRunner.build(PromptRunner(client), config, executor, registry=TOOLS).run
         assert run("Look.", on_event=heard.append, stream=True).assistant_text == "A door."
@@ -846,7 +848,7 @@ def test_tools_that_are_refused_are_left_out_of_a_stream() -> None:
 def test_what_fails_behind_words_is_not_asked_again() -> None:
     """Nobody hears the same words twice."""
     error = 'data: {"choices":[{"index":0,"delta":{"content":"One"}}]}\n\ndata: {"error":{"message":"no tools"}}\n\n'
-    config = RunnerConfig.build("openai", "m", {"tool_calling": {"fallback_retry_count": 1}})
+    config = RunnerConfig.build("openai", "m", {"tool_calling": {"fallback_retry_count": 1}}, tavern="vibe")
     heard: list[Any] = []
     with (
         EchoServer(Fault.raw(error.encode(), content_type="text/event-stream"), "Two.") as server,

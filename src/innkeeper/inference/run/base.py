@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, Final, Never
+from typing import Any, ClassVar, Final
 
 from innkeeper.dialects import DIALECTS
 from innkeeper.inference.adapters.openai_chat import choice_of
@@ -31,6 +31,7 @@ from innkeeper.prompt import (
 )
 from innkeeper.prompt.dialect import Payload
 from innkeeper.prompt.text import whole_texts
+from innkeeper.taverns.inputs import KEYWORDS, read_keywords
 
 _NOT_HERE: Final = {
     "stream": "use perform_stream or stream",
@@ -79,11 +80,12 @@ class BaseRunner:
         request: BuildRequest | Mapping[str, Any] | None = None,
         ports: Ports | None = None,
         commit: bool = True,
-        **unknown: Never,
+        **more: Any,
     ) -> PromptRequest:
         """Build a prompt and the provider request for it. None of the arguments is changed.
 
-        ``request`` holds further inputs (lorebooks, preset, ``now``, ``seed``, …); arguments given here win over it. A
+        ``more`` are the other inputs of a build (`BuildInputs`: ``lorebooks``, ``preset``, ``now``, ``seed``, …). ``request``
+        holds inputs too; arguments given here win over it. A
         ``system`` that is not blank becomes a block of its own before the history, in the *system* budget group; TavernKit
         makes it a history message, which a trimmer may evict. ``llm_options`` go over the config's defaults and are sent as
         they are; ``stream`` does not belong there. ``dialect_options`` are for the dialect (``repair``, ``names`` …).
@@ -91,12 +93,14 @@ class BaseRunner:
 
         Raises `UsageError`, `PreflightError`, and what a build raises (`PipelineError`, `MaxTokensExceededError`).
         """
-        check_inputs(unknown)
+        check_inputs(more)
         options, notes = _options(runner_config, llm_options)
         decided, sent = apply_request_policy(options, runner_config.capabilities)
         preflight(decided, runner_config.capabilities)
+        keywords = read_keywords(request, ports, more)
+        notes = [*keywords.notes, *notes]
         inputs = _inputs(
-            request,
+            keywords.request,
             history=history,
             character=character,
             user=user,
@@ -107,7 +111,7 @@ class BaseRunner:
             options=decided,
             dialect=dialect,
         )
-        objects = ports or Ports()
+        objects = keywords.ports
         objects = objects if variables_store is None else replace(objects, variables=variables_store)
         chosen = self.message_transforms.chosen(message_transforms, strict=inputs.strict)
         repairs = {"message_transforms": chosen} if chosen else {}
@@ -205,19 +209,17 @@ def next_piece(pieces: Any) -> Any:
 
 
 _SIGNATURE: Final = inspect.signature(BaseRunner._build_request)  # noqa: SLF001 - this module's own
-INPUTS: Final = frozenset(_SIGNATURE.parameters) - {"self", "runner_config", "history", "unknown"}
+INPUTS: Final = (frozenset(_SIGNATURE.parameters) | KEYWORDS) - {"self", "runner_config", "history", "more"}
 """The inputs of a request by name, besides the config and the history."""
 
 
 def check_inputs(names: Iterable[str]) -> None:
-    """Raise `UsageError` for the first name that is no input; it says the nearest, or where the input belongs."""
+    """Raise `UsageError` for the first name that is no input; it says the nearest."""
     unknown = min(set(names) - INPUTS, default=None)
     if unknown is None:
         return
     near = difflib.get_close_matches(unknown, INPUTS, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"inputs: {', '.join(sorted(INPUTS))}"
-    if unknown in BuildRequest.__struct_fields__:
-        hint = f'give it in the build request: request={{"{unknown}": …}}'
     raise UsageError(f"unknown input {unknown!r}", hint=hint)
 
 

@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from innkeeper.inference.capabilities import Capabilities, CapabilityTable, provider_id
+from innkeeper.inference.adapters.providers import PROVIDERS
+from innkeeper.inference.capabilities import CAPABILITIES, Capabilities, CapabilityTable, provider_id
 from innkeeper.inference.output_tags import OutputTagsConfig
 from innkeeper.inference.tools.definition import ToolCallingConfig
 from innkeeper.prompt import (
@@ -19,6 +21,7 @@ from innkeeper.prompt import (
     Context,
     FrozenDict,
     Pipeline,
+    UnknownNameError,
     UsageError,
     deep_merge,
     freeze,
@@ -143,7 +146,7 @@ class RunnerConfig:
         model: str,
         context: Context | Mapping[str, Any] | None = None,
         *,
-        tavern: str = "vibe",
+        tavern: str | None = None,
         pipeline: Pipeline | None = None,
         step_options: Mapping[str, Mapping[str, Any]] | None = None,
         llm_options_defaults: Mapping[str, Any] | None = None,
@@ -155,11 +158,17 @@ class RunnerConfig:
 
         ``context`` is the one place for settings of a run: ``language_policy``, ``tool_calling``, ``directives``,
         ``output_tags``, and ``module_configs`` with overrides per step. ``tavern`` names the pipeline unless ``pipeline`` is
-        given; any will do. ``step_options`` change the steps' defaults; unlike ``module_configs`` they must name steps that
-        exist. Raises `ConfigError`, `UnknownNameError`, `UsageError`.
+        given; any will do. Without one it is ``silly``, as for the command line and the service, or ``vibe`` where a
+        ``language_policy`` is set, which is a step of its pipeline. ``step_options`` change the steps' defaults; unlike
+        ``module_configs`` they must name steps that exist. A provider of one's own may have any name but one that is nearly a
+        known one's.
+
+        Raises `ConfigError`, `UnknownNameError`, `UsageError`.
         """
+        _check_provider(provider)
         settings = Context.build(context, type="vibe_tavern")
         capabilities = Capabilities.of(provider, model, capabilities_overrides, capability_table)
+        tavern = tavern or _usual_tavern(settings, step_options or {}, pipeline)
         builder = _tavern(tavern, taverns, pipeline)
         steps = builder.pipeline
         policy: FrozenDict = freeze(dict(section_of(settings.get(_POLICY), _POLICY)))
@@ -203,6 +212,21 @@ class RunnerConfig:
 
     def __repr__(self) -> str:
         return f"RunnerConfig({self.provider!r}, {self.model!r}, tavern={self.tavern!r})"
+
+
+def _check_provider(name: Any) -> None:
+    """Refuse a name that is nearly that of a known provider. Raises `UnknownNameError`."""
+    known = {provider_id(each) for each in (*PROVIDERS, *(name for rule in CAPABILITIES.rules for name in rule.names))}
+    if not isinstance(name, str) or not name.strip() or provider_id(name) in known:
+        return
+    if difflib.get_close_matches(provider_id(name), known, n=1, cutoff=0.8):
+        raise UnknownNameError("provider", name, sorted(known))
+
+
+def _usual_tavern(context: Context, step_options: Mapping[str, Any], pipeline: Pipeline | None) -> str:
+    """Return the tavern where none is named: the usual one, or that whose pipeline has a step which is asked for."""
+    named = (context.get(_POLICY), step_options.get(_POLICY))
+    return "vibe" if pipeline is not None or any(named) else "silly"
 
 
 def _tavern(name: str, taverns: Mapping[str, Tavern] | None, pipeline: Any) -> Tavern:
