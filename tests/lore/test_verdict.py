@@ -49,3 +49,19 @@ def test_a_taverns_own_reasons_make_the_same_kind_of_verdict() -> None:
         "facts": {"roll": 2.25},
     }
     assert not Verdict("book", 2, "Wall", OwnReason.PASSED_OVER).fired
+
+
+@pytest.mark.parametrize(
+    ("reason", "facts", "text"),
+    [
+        (
+            Reason.TRIGGER,
+            {"triggers": ("continue",), "generation": "normal"},
+            "only for generation types continue; this is 'normal'",
+        ),
+        (Reason.KEY, {"key": r"/\bwr(?:ite|ote)\b/i"}, r"'/\bwr(?:ite|ote)\b/i'"),
+    ],
+)
+def test_sentences_have_no_python_in_them(reason: Reason, facts: dict[str, object], text: str) -> None:
+    """Lists are joined, and texts are quoted as they are written: no tuples, no doubled backslashes."""
+    assert text in reason.sentence(facts)

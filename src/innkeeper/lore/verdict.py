@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, Self
+from string import Formatter
+from typing import Any, Final, Self
 
 import msgspec
 
@@ -30,7 +31,7 @@ class BaseReason(StrEnum):
 
     def sentence(self, facts: Mapping[str, Any]) -> str:
         """The decision in words; a fact that is not known is a question mark."""
-        return self.template.format_map(_Facts(facts))
+        return _SENTENCES.vformat(self.template, (), facts)
 
 
 class Reason(BaseReason):
@@ -102,13 +103,20 @@ class Verdict(msgspec.Struct, frozen=True):
         }
 
 
-class _Facts(dict[str, Any]):
-    def __missing__(self, key: str) -> _Unknown:
-        return _Unknown()
+class _Sentences(Formatter):
+    """Fills sentences as people write them: quoted texts stay as they are, lists are joined, and an unknown fact is a ``?``."""
+
+    def get_value(self, key: int | str, _args: Any, kwargs: Mapping[str, Any]) -> Any:
+        return kwargs.get(str(key), _UNKNOWN)
+
+    def convert_field(self, value: Any, conversion: str | None) -> Any:
+        return f"'{value}'" if conversion == "r" and value is not _UNKNOWN else value
+
+    def format_field(self, value: Any, format_spec: str) -> Any:
+        if isinstance(value, (list, tuple)):
+            return ", ".join(map(str, value))
+        return value if value is _UNKNOWN else super().format_field(value, format_spec)
 
 
-class _Unknown:
-    def __format__(self, _spec: str) -> str:
-        return "?"
-
-    __repr__ = __str__ = lambda _self: "?"
+_UNKNOWN: Final = "?"
+_SENTENCES: Final = _Sentences()
