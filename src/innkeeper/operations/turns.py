@@ -20,6 +20,7 @@ import msgspec
 from innkeeper.inference.response.views.view import ServerEvent
 from innkeeper.library.log.enhancements import text_digest
 from innkeeper.library.memory import NewMemory
+from innkeeper.library.tier import Tier
 from innkeeper.operations.operation import Operation
 from innkeeper.operations.refusals import function_facts
 from innkeeper.operations.scenes.operations import GENERATE, generate
@@ -165,6 +166,11 @@ async def _taken(request: TakeTurn, scope: Scope, reply: Reply) -> Mapping[str, 
 
     async def replied(answer: TurnAnswer) -> Mapping[str, Any]:
         facts = reply(turns.library, answer, (perf_counter() - began) * 1000)
+        if not answer.replayed:
+            from innkeeper.operations.scenes.following import follow_talk
+
+            tier = Tier.SFW if answer.answer is None else answer.answer.tier
+            await asyncio.to_thread(follow_talk, turns.library, scope.owner, answer.conversation.id, tier)
         return await _pictured(request, scope, {**facts, **_unread(request)})
 
     if request.profile is not None:

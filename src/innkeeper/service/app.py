@@ -136,9 +136,8 @@ def address(settings: Settings, door: socket.socket) -> str:
 
 def _no_door(settings: Settings, error: Exception) -> ConfigError:
     reason = getattr(error, "strerror", None) or str(error)
-    return ConfigError(
-        f"cannot listen on {settings.host}:{settings.port}: {reason}", hint="choose another --port or --host"
-    )
+    hint = "choose another --port or --host; a service takes the port above its own, too, for gRPC"
+    return ConfigError(f"cannot listen on {settings.host}:{settings.port}: {reason}", hint=hint)
 
 
 def server_of(app: Any, settings: Settings, stopping: Callable[[], object] = lambda: None) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from innkeeper.cli import main
+from innkeeper.prompt.errors import UsageError
 
 
 @pytest.fixture(autouse=True)
@@ -53,6 +54,33 @@ def test_jobs(capsys: pytest.CaptureFixture[str]) -> None:
     run(capsys, "job", "show", "none", code=2)
     assert run(capsys, "job", "letters", "--send-again") == {"letters": [], "sent_again": True}
     assert run(capsys, "job", "purge", "2100-01-01T00:00:00Z") == {"deleted": 1}
+
+
+def test_work_waits_for_a_server_that_is_not_there_yet(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a process that runs waits for one that went away; what is wrong otherwise ends it."""
+    from innkeeper.cli.run import jobs as commands
+    from innkeeper.library.errors import DatabaseUnreachableError
+
+    monkeypatch.setattr(commands, "_RETRY_SECONDS", 0.0)
+    outcomes: list[Any] = [
+        DatabaseUnreachableError("nobody listens"),
+        DatabaseUnreachableError("nobody listens"),
+        "jobs",
+    ]
+
+    def open_jobs() -> Any:
+        outcome = outcomes.pop(0)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    assert commands._once_reached(open_jobs) == "jobs"  # type: ignore[comparison-overlap]
+    assert capsys.readouterr().err.count("nobody listens") == 1
+    outcomes.append(UsageError("another"))
+    with pytest.raises(UsageError):
+        commands._once_reached(open_jobs)
 
 
 def test_for_people(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

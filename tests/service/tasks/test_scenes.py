@@ -263,3 +263,25 @@ def test_the_examples_of_the_page(tmp_path: Path) -> None:
         assert len((await client.get("/v1/scenes")).json()["data"]) == 2
 
     served(tmp_path / "new.db", ask, job_threads=2)
+
+
+def test_the_state_follows_the_talk(tmp_path: Path) -> None:
+    """Each turn is read by the rules, without a model; what was said long before a picture is in it."""
+    turns = ["*We walk into the old kitchen.*", *["And then?"] * 8, "*I step out onto the quay in the rain.*", "Hm."]
+    seen: list[Any] = []
+
+    async def ask(client: httpx.AsyncClient) -> Any:
+        here = None
+        for text in turns:
+            body = {"message": text, "conversation_type": "roleplay", "conversation_id": here}
+            here = (await client.post("/v1/roleplay", json=body)).json()["conversation_id"]
+            state = (await client.get(f"/v1/scenes/states/{here}")).json()["state"]
+            seen.append((state.get("location") or {}).get("value"))
+
+    with EchoServer(*["Aye."] * len(turns)) as server:
+        served(entered(tmp_path / "l.db", server), ask)
+        assert len(server.requests) == len(turns)
+    assert "kitchen" in seen[0]
+    assert "kitchen" in seen[8]
+    assert "quay" in seen[9]
+    assert "quay" in seen[10]

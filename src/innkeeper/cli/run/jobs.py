@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -256,7 +256,7 @@ def letters(url: str | None, *, send_again: bool, as_json: bool) -> None:
 @click.option("--until-idle", is_flag=True, help="Stop when no job is waiting.")
 @database_options
 def work(threads: int, url: str | None, *, until_idle: bool, as_json: bool) -> None:
-    """Run jobs until stopped (SIGTERM, Ctrl-C). Any number of these processes may share one database.
+    """Run jobs until stopped (SIGTERM, Ctrl-C). Any number of these processes may share one database, and wait for its server.
 
     They yield the processor to services on the same machine, whose callers wait.
     """
@@ -266,10 +266,11 @@ def work(threads: int, url: str | None, *, until_idle: bool, as_json: bool) -> N
 
     from innkeeper.jobs.runner import Runner
 
-    with _jobs(url) as jobs:
+    with ExitStack() as stack:
         if until_idle:
-            Runner(jobs).drain()
+            Runner(stack.enter_context(_jobs(url))).drain()
             return
+        jobs = _once_reached(lambda: stack.enter_context(_jobs(url)))
         if hasattr(os, "nice"):
             os.nice(_NICE)
         stop = threading.Event()
@@ -279,6 +280,26 @@ def work(threads: int, url: str | None, *, until_idle: bool, as_json: bool) -> N
         with Runner(jobs, threads=threads):
             while not stop.wait(0.5):
                 pass
+
+
+def _once_reached(open_jobs: Callable[[], MediaJobs]) -> MediaJobs:
+    """Open the library; a server that is not there yet is waited for, as a process that runs waits for one that went away."""
+    import time
+
+    from innkeeper.library.errors import DatabaseUnreachableError
+
+    is_told = False
+    while True:
+        try:
+            return open_jobs()
+        except DatabaseUnreachableError as error:
+            if not is_told:
+                click.echo(f"Waiting for the database: {error.message}", err=True)
+            is_told = True
+            time.sleep(_RETRY_SECONDS)
+
+
+_RETRY_SECONDS: Final = 1.0
 
 
 @job.command()

@@ -41,9 +41,9 @@ from innkeeper.operations.scenes.composition import (
 from innkeeper.operations.scenes.figures import FigureCandidate, FigurePlan, FigureRole, plan_figures
 from innkeeper.operations.scenes.limits import MAX_PROMPT_CHARS, MAX_SCENE_CHARS
 from innkeeper.operations.scenes.modes import Consistency, Environment, Method, SceneMode, environment_of, strength_of
-from innkeeper.operations.scenes.reading import Person, SceneContext, analyse
+from innkeeper.operations.scenes.reading import SceneContext, analyse
 from innkeeper.operations.scenes.request import SceneRequest
-from innkeeper.operations.scenes.sources import SceneSources, read_sources, scene_texts
+from innkeeper.operations.scenes.sources import SceneSources, persons, read_sources, scene_texts
 from innkeeper.operations.scenes.state import Applied, SceneState, StateChange, apply_changes, read_state
 from innkeeper.operations.scenes.text import SceneText, narrated_text, narrative_prompt, scene_text
 from innkeeper.prompt.allowance import allowed
@@ -363,7 +363,7 @@ class _SceneDraft:
             if message is not moment and not (is_new and left > 0):
                 continue
             size = MAX_SCENE_CHARS if message is moment else left
-            read = analyse(content[-size:], _persons(sources, role), message=message_id)
+            read = analyse(content[-size:], persons(sources, role), message=message_id)
             context = read if message is moment else context
             changes[:0] = read.changes if is_new else ()
             left -= len(content)
@@ -473,12 +473,3 @@ class _SceneDraft:
         row = self.template
         if row is not None and not row.min_characters <= len(composition.people) <= row.max_characters:
             yield "persons_of_template"
-
-
-def _persons(sources: SceneSources, role: str) -> tuple[Person, ...]:
-    """Return the persons of a scene; the one whose messages have this role speaks."""
-    speaker = {"assistant": FigureRole.CHARACTER, "user": FigureRole.USER}.get(role)
-    return tuple(
-        Person(row.name, "character" if figure is FigureRole.CHARACTER else "user", speaks=figure is speaker)
-        for figure, row in sources.people
-    )

@@ -22,6 +22,7 @@ from innkeeper.library.tiers.gate import TextKind, character_ceiling
 from innkeeper.library.tiers.moderation import row_texts
 from innkeeper.operations.scenes.figures import FigureRole
 from innkeeper.operations.scenes.limits import MAX_FACT_CHARS
+from innkeeper.operations.scenes.reading import Person
 from innkeeper.operations.scenes.request import InlinePerson, SceneRequest, person_texts
 from innkeeper.operations.scenes.state import Fact, FactOrigin, SceneState, read_state
 from innkeeper.prompt.errors import InnkeeperError
@@ -66,6 +67,15 @@ class SceneSources(msgspec.Struct, frozen=True, kw_only=True):
         return None if self.before is None else _state_of(self.before.state)
 
 
+def persons(sources: SceneSources, role: str) -> tuple[Person, ...]:
+    """Return the persons of a scene; the one whose messages have this role speaks."""
+    speaker = {"assistant": FigureRole.CHARACTER, "user": FigureRole.USER}.get(role)
+    return tuple(
+        Person(row.name, "character" if figure is FigureRole.CHARACTER else "user", speaks=figure is speaker)
+        for figure, row in sources.people
+    )
+
+
 def read_sources(library: Library, jobs: MediaJobs, request: SceneRequest, owner: Owner) -> SceneSources:
     """Read the records for a request.
 
@@ -95,6 +105,22 @@ def read_sources(library: Library, jobs: MediaJobs, request: SceneRequest, owner
         stored=stored,
         state=_known(_state_of(stored.state), conversation, template if before is None else None),
         reasons=reasons,
+    )
+
+
+def read_talk(library: Library, owner: Owner, conversation_id: str) -> SceneSources:
+    """Read what a conversation says of its scene: persons, newest messages, state. Raises `NotFoundError`."""
+    conversations, characters = library.conversations_of(owner), CharacterStore(library.db)
+    conversation = conversations.get(conversation_id)
+    stored = SceneStore(library.db, owner).state(conversation_id)
+    return SceneSources(
+        owner=owner,
+        conversation=conversation,
+        character=_person(characters, owner, None, None, conversation.character_id),
+        persona=_person(characters, owner, None, None, conversation.user_character_id),
+        messages=conversations.newest(conversation_id, _MESSAGES),
+        stored=stored,
+        state=_known(_state_of(stored.state), conversation, None),
     )
 
 
