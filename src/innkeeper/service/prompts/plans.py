@@ -19,7 +19,9 @@ class PlanNotFoundError(UnknownNameError):
     """There is no plan of this number for this caller, or not any more."""
 
     def __init__(self, number: str) -> None:
-        super().__init__("plan", number, hint="plans are kept for a while, for who asked")
+        super().__init__(
+            "plan", number, hint="plans are kept for a while, for who asked, and not beyond a restart of the service"
+        )
 
 
 class StoredTurn(NamedTuple):
