@@ -91,6 +91,17 @@ def test_vocabularies_count_exactly(extra: str, model: str) -> None:
         assert facts["exact"]
 
 
+def test_examples_in_the_wheel() -> None:
+    """The wheel has the files of the project's examples by name, and Git passes over what else lies there."""
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"]["wheel"]
+    listed = [name for name in wheel["force-include"] if name.startswith("examples")]
+    allowed = re.findall(r"^!/(examples/\S+)", (ROOT / ".gitignore").read_text("utf-8"), re.MULTILINE)
+    assert all((ROOT / name).is_file() for name in listed)
+    assert all(f"{name.rpartition('/')[0]}/" in allowed or name in allowed for name in listed)
+    assert {name for name in allowed if not name.endswith("/")} <= {*listed}
+    assert {f"examples/smart/{path.name}" for path in (ROOT / "examples" / "smart").iterdir()} <= {*listed}
+
+
 NOT_YET: Final = {
     "RisuAI's language and modules": "risu" not in TAVERNS,
     "batches of prompts": not (ROOT / "src" / "innkeeper" / "taverns" / "batches.py").exists(),

@@ -73,7 +73,7 @@ def test_all(out: pytest.CaptureFixture[str]) -> None:
 def test_all_names_current_families() -> None:
     """The compared models are one of each family that people still chat with."""
     compared = {match.family.name for model in COMPARED if (match := MODELS.find(model))}
-    aside = {"llama-2", "mistral-any", "yi", "jamba", "nova", "gpt-2", "clip", "unknown"}
+    aside = {"llama-2", "mistral-any", "yi", "jamba", "nova", "gpt-2", "gpt-3", "clip", "unknown"}
     assert compared == {family.name for family in FAMILIES} - aside
 
 

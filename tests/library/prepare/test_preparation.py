@@ -10,8 +10,8 @@ import pytest
 
 from innkeeper.library.errors import FieldError, TemplateNotFoundError, TierBlockedError
 from innkeeper.library.library import Library
-from innkeeper.library.prepare.preparation import OPERATOR, Preparation, values_for, with_note
-from innkeeper.library.templates.template import Variable
+from innkeeper.library.prepare.preparation import Preparation, values_for, with_note
+from innkeeper.library.templates.template import OPERATOR, Variable
 from innkeeper.prompt.message import Message
 from tests.library.making import made
 from tests.library.opening import ask, opened, published

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
@@ -21,8 +22,12 @@ from innkeeper.library.templates.publish import (
 )
 from innkeeper.library.templates.template import Labelled, TemplateVersion, Variable
 from innkeeper.tokens import default_counter
-from tests.library.making import labelled, lookup_of, made
+from tests.library import making
+from tests.library.making import labelled, lookup_of
 
+made = partial(making.made, use_case="painting")  # which no task of the service asks for
+
+SUGGESTIONS = "character_suggestions"
 PART = made("part", "{{p}}", variables="p", use_case="partial")
 UP = made("up", "x", content_mode="nsfw")
 CAPPED = (Variable(name="a", max_tokens=50),)
@@ -41,6 +46,9 @@ CASES = [
     Case("good", made("t", "{{a}}", variables="a"), []),
     Case("good with parts", made("t", "{{> part}}", partials=(("part", 1),)), [], (PART,)),
     Case("good liquid", made("t", "{% if a %}{{ a.b | upcase }}{% endif %}", variables="a", syntax="liquid"), []),
+    Case("a variable without a value", made("t", "{{a}}", variables="a", use_case="enhancement"), ["unsupplied"]),
+    Case("a value that need not be", made("t", "{{a}}", variables="a?", use_case="enhancement"), []),
+    Case("a value of the task", made("t", "{{character_name}}", variables="character_name", use_case=SUGGESTIONS), []),
     Case("good child", made("t", "", extends=("part", 1)), [], (PART,)),
     Case("undeclared", made("t", "{{a}} {{b}}"), ["undeclared", "undeclared"]),
     Case("undeclared in liquid", made("t", "{{ a }}", syntax="liquid"), ["undeclared"]),

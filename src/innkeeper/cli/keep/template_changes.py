@@ -205,6 +205,9 @@ def publish(
             _would_publish(library, name, version, held, as_json=as_json)
             return
         moved = library.authoring.publish(name, version, label=held, who=who, why=why)
+        problems = library.authoring.validate(library.authoring.get(name, label=held), held)
+    for problem in problems:
+        click.echo(f"{problem.severity.value}: {problem}\n  hint: {problem.hint}", err=True)
     _tell_move(moved, as_json=as_json)
 
 

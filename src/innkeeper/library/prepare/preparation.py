@@ -39,7 +39,7 @@ from innkeeper.library.prepare.segments import compress
 from innkeeper.library.templates.cache import key_of
 from innkeeper.library.templates.partials import Lookup
 from innkeeper.library.templates.rendering import PROGRAMS, RenderedTemplate, render
-from innkeeper.library.templates.template import TemplateVersion
+from innkeeper.library.templates.template import OPERATOR, TemplateVersion
 from innkeeper.library.tier import Tier, TierDecision
 from innkeeper.library.tiers.gate import TextKind
 from innkeeper.prompt.data import freeze
@@ -52,9 +52,6 @@ from innkeeper.taverns.template import TAVERN
 if TYPE_CHECKING:
     from innkeeper.library.library import Library
 
-
-OPERATOR: Final = "operator"
-"""The source of variables that only the operator's settings fill."""
 
 UNBOUNDED: Final = 2**31 - 1
 """The room of a target of which nobody knows a limit, in tokens: nothing is shortened for it."""

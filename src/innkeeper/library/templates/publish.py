@@ -9,8 +9,9 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
@@ -19,7 +20,7 @@ from innkeeper.library.errors import SAME_KEY, InvalidTemplateError
 from innkeeper.library.limits import MAX_VARIABLES
 from innkeeper.library.templates.partials import Composed, Lookup, compose, included, no_parts
 from innkeeper.library.templates.postprocessing import PostProcessing
-from innkeeper.library.templates.template import PARTIAL, PRODUCTION, Labelled, TemplateVersion, Variable
+from innkeeper.library.templates.template import OPERATOR, PARTIAL, PRODUCTION, Labelled, TemplateVersion, Variable
 from innkeeper.macros.engine.errors import MacroError, where_in
 from innkeeper.macros.mustache import Included, Node, Section, VariableTag, parse, uses
 from innkeeper.prompt.errors import InnkeeperError, LimitError, Where
@@ -91,7 +92,7 @@ def problems_of(
             its full length it must fit. Not looked at where left out.
         counter: counts tokens; the default counter where left out.
     """
-    problems = [*_facts(version), *_names(version), *_ambiguities(version, holders, label)]
+    problems = [*_facts(version), *_names(version), *_unsupplied(version), *_ambiguities(version, holders, label)]
     try:
         program = compose(version, lookup)
         problems += _usage(version, program)
@@ -156,6 +157,23 @@ def _names(version: TemplateVersion) -> Iterator[TemplateProblem]:
     for variable in version.variables:
         if variable.max_tokens is not None and variable.max_tokens < 1:
             yield TemplateProblem("budget", f"max_tokens of {variable.name} is {variable.max_tokens}")
+
+
+SUPPLIED: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+    {"enhancement": frozenset(), "character_suggestions": frozenset({"character_name"})}
+)
+"""The values that the service's own tasks always give to templates of a use case; for other use cases rows decide."""
+
+
+def _unsupplied(version: TemplateVersion) -> Iterator[TemplateProblem]:
+    """The variables that the service's own task leaves without a value: it would fail with this template."""
+    use_case = version.key.use_case
+    for variable in version.variables if use_case in SUPPLIED else ():
+        is_needed = variable.required and variable.default is None and variable.source != OPERATOR
+        if is_needed and variable.name not in SUPPLIED[use_case]:
+            message = f"the task {use_case} gives {variable.name} no value, and would fail with this template"
+            hint = "give it a default, do not require it, or choose a use case of your own"
+            yield TemplateProblem("unsupplied", message, Severity.WARNING, hint=hint)
 
 
 def _ambiguities(version: TemplateVersion, holders: Iterable[Labelled], label: str) -> Iterator[TemplateProblem]:

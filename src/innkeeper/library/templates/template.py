@@ -136,6 +136,10 @@ _CONTENT: Final = (
 )
 
 
+OPERATOR: Final = "operator"
+"""The source of variables that only the operator's settings fill."""
+
+
 class Variable(msgspec.Struct, frozen=True, kw_only=True):
     """A variable that a template declares.
 
