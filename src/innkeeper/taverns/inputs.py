@@ -216,7 +216,7 @@ def read_inputs(state: State, rules: InputRules, original: BuildRequest | None =
     ``original`` is the request without what the build has added to it: the time, the caller's variables.
     """
     assets = Assets(state.request)
-    note_unused(state, EVERYWHERE if rules is UNDECLARED else {**EVERYWHERE, **rules.ignored}, original)
+    note_unused(state, {} if rules is UNDECLARED else {**EVERYWHERE, **rules.ignored}, original)
     _warn_of_roles(state)
     _warn_of_tools(state)
     names = [f"meta.{key}" for key in state.request.meta]

@@ -266,8 +266,8 @@ def _rendered(plan: Plan, dialect: str, options: Mapping[str, Any], decided: Map
 
 
 def _about_inputs(plan: Plan) -> list[Note]:
-    """The plan's notes, but for a tavern's that it does without the dialect: the runner itself uses it."""
-    return [note for note in plan.notes if note.data.get("input") != "dialect"]
+    """The plan's notes, but for a tavern's that it does without dialect and provider: the runner itself uses them."""
+    return [note for note in plan.notes if note.data.get("input") not in {"dialect", "provider"}]
 
 
 def _ignored(config: RunnerConfig, plan: Plan) -> list[Note]:
