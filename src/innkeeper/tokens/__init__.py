@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from innkeeper.tokens.sillytavern import sillytavern_tokenizer as sillytavern_tokenizer
     from innkeeper.tokens.table.calibration import PROFILES as PROFILES
     from innkeeper.tokens.table.calibration import HeuristicProfile as HeuristicProfile
+    from innkeeper.tokens.table.catalogue import known_model as known_model
     from innkeeper.tokens.table.models import FAMILIES as FAMILIES
     from innkeeper.tokens.table.models import MODELS as MODELS
     from innkeeper.tokens.table.models import Family as Family
@@ -93,6 +94,7 @@ _HOMES: Final = {
     "registry": ("Entry",),
     "sillytavern": ("SILLYTAVERN_TOKENIZERS", "SillyTavernTokenizer", "sillytavern_tokenizer"),
     "table.calibration": ("HeuristicProfile", "PROFILES"),
+    "table.catalogue": ("known_model",),
     "table.models": ("FAMILIES", "Family", "MODELS", "ModelTable", "Way", "bare_model_id", "canonical_model_hint"),
     "table.vocabulary": ("Carrier", "VOCABULARIES", "Vocabularies", "Vocabulary"),
 }
