@@ -278,7 +278,10 @@ def _left(chat: list[Any], plan: Plan) -> list[Any]:
 
 
 def _facts(plan: Plan, given: Mapping[str, Any]) -> dict[str, Any]:
-    """A plan in the words of a case's ``expected``."""
+    """A plan in the words of a case's ``expected``; the original stops at a story string that we warn of."""
+    broken = [note for note in plan.warnings if note.where is not None and note.where.path == "story_string"]
+    if broken:
+        return {"error": broken[0].to_dict()}
     lore = plan.lore
     activated = [{"world": item.book, "uid": item.uid} for item in lore.activated]
     wi = {"activated": activated, "overflowed": lore.overflowed, "budget": lore.budget, "loops": lore.loops}
