@@ -8,8 +8,8 @@ import pytest
 from tests.shared import ROOT
 
 MOST_MODULES = 60
-MOST_SHAPES = 6
-MOST_SERVICE_MODULES = 36
+MOST_SHAPES = 7
+MOST_SERVICE_MODULES = 38
 
 
 @pytest.mark.parametrize("tavern", ["silly", "smart", "vibe"])

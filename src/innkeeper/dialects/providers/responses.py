@@ -87,10 +87,7 @@ class Responses(BaseDialect):
         return {**({"instructions": text} if text else {}), "input": items}
 
     def _add_tools(self, body: dict[str, Any], tools: Sequence[Tool], report: Report) -> None:
-        body["tools"] = [
-            {"type": "function", **tool_fields(tool), "strict": bool(tool.strict), **jsonable(tool.extra)}
-            for tool in tools
-        ]
+        body["tools"] = [{"type": "function", **tool_fields(tool), **jsonable(tool.extra)} for tool in tools]
 
 
 def _instructions(talk: TurnSequence) -> tuple[str, list[Turn]]:
