@@ -111,11 +111,13 @@ def test_different_columns_of_one_row(db: Database) -> None:
 
     def work(number: int) -> None:
         for turn in range(TIMES):
-            store.update("local", {columns[number]: f"{number}.{turn}"})
+            store.update("local", {columns[number]: f"http://local/{number}.{turn}"})
 
     together(work)
     row = store.get("local")
-    assert [getattr(row, column) for column in columns] == [f"{number}.{TIMES - 1}" for number in range(THREADS)]
+    assert [getattr(row, column) for column in columns] == [
+        f"http://local/{number}.{TIMES - 1}" for number in range(THREADS)
+    ]
 
 
 def test_messages_are_numbered_without_holes(db: Database) -> None:
