@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from innkeeper.inference.local.turns import Turns
 
 
-def ask(turns: Turns, caller: str, served: list[str], is_wanted: Callable[[], bool] = lambda: True) -> threading.Thread:
+def ask(turns: Turns, caller: str, served: list[str], is_waiting: Callable[[], bool] = lambda: True) -> threading.Thread:
     """A request of a caller in a thread of its own, which is in the queue when this returns."""
 
     def work() -> None:
-        with turns.turn(caller, is_wanted) as has_come:
+        with turns.turn(caller, is_waiting) as has_come:
             if has_come:
                 served.append(caller)
 

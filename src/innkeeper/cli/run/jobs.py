@@ -288,14 +288,14 @@ def _once_reached(open_jobs: Callable[[], MediaJobs]) -> MediaJobs:
 
     from innkeeper.library.errors import DatabaseUnreachableError
 
-    is_told = False
+    has_printed = False
     while True:
         try:
             return open_jobs()
         except DatabaseUnreachableError as error:
-            if not is_told:
+            if not has_printed:
                 click.echo(f"Waiting for the database: {error.message}", err=True)
-            is_told = True
+            has_printed = True
             time.sleep(_RETRY_SECONDS)
 
 

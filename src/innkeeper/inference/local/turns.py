@@ -22,9 +22,9 @@ class Turns:
         self._busy = False
 
     @contextmanager
-    def turn(self, caller: str, is_wanted: Callable[[], bool]) -> Iterator[bool]:
+    def turn(self, caller: str, is_waiting: Callable[[], bool]) -> Iterator[bool]:
         """Wait for the caller's turn; gives whether it has come, or the request is not wanted any more."""
-        has_come = self._wait(caller, is_wanted)
+        has_come = self._wait(caller, is_waiting)
         try:
             yield has_come
         finally:
@@ -38,13 +38,13 @@ class Turns:
         with self._changed:
             self._changed.notify_all()
 
-    def _wait(self, caller: str, is_wanted: Callable[[], bool]) -> bool:
+    def _wait(self, caller: str, is_waiting: Callable[[], bool]) -> bool:
         waiter = object()
         with self._changed:
             self._waiting.setdefault(caller, deque()).append(waiter)
-            while is_wanted() and (self._busy or self._next() is not waiter):
+            while is_waiting() and (self._busy or self._next() is not waiter):
                 self._changed.wait()
-            has_come = not self._busy and self._next() is waiter and is_wanted()
+            has_come = not self._busy and self._next() is waiter and is_waiting()
             self._busy = self._busy or has_come
             self._leave(caller, waiter, served=has_come)
         return has_come

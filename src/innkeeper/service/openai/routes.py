@@ -136,11 +136,11 @@ class _Stored:
 
         async def prepared(body: Mapping[str, Any]) -> Mapping[str, Any]:
             nonlocal items
-            given = body.get("input")
-            if not isinstance(given, list):
-                items = ({"role": "user", "content": given},) if isinstance(given, str) else ()
+            content = body.get("input")
+            if not isinstance(content, list):
+                items = ({"role": "user", "content": content},) if isinstance(content, str) else ()
                 return body
-            items = tuple([await self._item(owner, item, f"input[{at}]") for at, item in enumerate(given)])
+            items = tuple([await self._item(owner, item, f"input[{at}]") for at, item in enumerate(content)])
             return {**body, "input": list(items)}
 
         async def changed(asked: GenerationRequest) -> GenerationRequest:
@@ -168,10 +168,10 @@ class _Stored:
             return item
         if item.get("type", "item_reference") != "item_reference" or item.keys() - {"type", "id"}:
             return item
-        found = await self._store.item(owner, item["id"])
-        if found is None:
+        stored = await self._store.item(owner, item["id"])
+        if stored is None:
             raise ResponseMissingError(item["id"], path, "item_not_found", what="item")
-        return found
+        return stored
 
     async def _before(self, owner: str, response_id: str) -> tuple[Any, ...]:
         try:

@@ -226,12 +226,12 @@ def _scope(request: GenerationRequest, caller: str) -> tuple[str, bool]:
 
 
 def _turn(
-    request: GenerationRequest, profile: Profile, route: Route, keys: tuple[str, ...], given: int | None
+    request: GenerationRequest, profile: Profile, route: Route, keys: tuple[str, ...], request_seed: int | None
 ) -> dict[str, Any]:
     """Return the fields of the turn: the client's input, the route's settings, and the seed."""
     seed = request.options.get("seed")
     if type(seed) is not int:
-        seed = int(keys[-1][:8], 16) if profile.seed == "messages" and keys else given
+        seed = int(keys[-1][:8], 16) if profile.seed == "messages" and keys else request_seed
     return {
         "messages": request.messages,
         "options": {name: value for name, value in request.options.items() if not name.startswith("stream")},

@@ -127,7 +127,7 @@ class PromptSurface:
         now, seed = utc_now().isoformat(), fresh_seed()  # one for both sides of a comparison
         sources = {"a": read.a, "b": read.b} if isinstance(read, PromptPair) else {"": read}
         turns = {}
-        for place, source in sources.items():
+        for side, source in sources.items():
             card = profiles.card(source.profile or "")
             if card is None or not ticket.may_ask(card) or source.request is not None:
                 continue
@@ -136,7 +136,7 @@ class PromptSurface:
             turn = await profiles.turn(
                 previewed(source), ticket.caller, seed=seed, state=_state(source), now=source.now or now, **over
             )
-            turns[place] = turn.task
+            turns[side] = turn.task
         return turns
 
     async def _plan(self, web: WebRequest) -> Response:
