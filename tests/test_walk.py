@@ -8,7 +8,7 @@ import pytest
 from tests.shared import ROOT
 
 MOST_MODULES = 60
-MOST_SHAPES = 7
+MOST_SHAPES = 6
 MOST_SERVICE_MODULES = 38
 
 

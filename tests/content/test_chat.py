@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from innkeeper.content import LIMITS, AssetError, Chat, ChatMessage, ToolInvocation, WrongKindError, read_chat
 from innkeeper.prompt.errors import FormatError, LimitError, UnknownNameError, UsageError
-from innkeeper.prompt.message import Attachment, Message
+from innkeeper.prompt.message import Message
+from innkeeper.prompt.parts import Attachment
 from tests import shared
 from tests.content.builders import attempt, objects, texts, values
 

@@ -15,7 +15,8 @@ from innkeeper.content.json.document import Document
 from innkeeper.content.json.record import as_flag, as_integer, as_text
 from innkeeper.content.json.text import encode_json
 from innkeeper.prompt.errors import UnknownNameError
-from innkeeper.prompt.message import Attachment, Message
+from innkeeper.prompt.message import Message
+from innkeeper.prompt.parts import Attachment
 
 NARRATOR: Final = "narrator"
 """The ``extra.type`` of a narrator's message."""

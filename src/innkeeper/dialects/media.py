@@ -11,7 +11,7 @@ import msgspec
 from innkeeper.dialects.report import Report, jsonable
 from innkeeper.dialects.turn import Turn
 from innkeeper.prompt.data import EMPTY
-from innkeeper.prompt.message import Attachment
+from innkeeper.prompt.parts import Attachment
 from innkeeper.prompt.text import scalar_text
 
 _DATA_URL: Final = re.compile(r"data:(?P<type>[^;,]*)(?:;[^;,]*)*;base64,(?P<data>.*)", re.DOTALL)

@@ -20,7 +20,8 @@ import msgspec
 
 from innkeeper.dialects.report import Report, compact, jsonable, object_of
 from innkeeper.prompt.data import EMPTY
-from innkeeper.prompt.message import Attachment, Message
+from innkeeper.prompt.message import Message
+from innkeeper.prompt.parts import Attachment
 from innkeeper.prompt.text import scalar_text
 
 SYSTEM, USER, ASSISTANT, TOOL, FUNCTION = "system", "user", "assistant", "tool", "function"

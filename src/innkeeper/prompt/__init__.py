@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from innkeeper.prompt.errors import Where as Where
     from innkeeper.prompt.machine import fresh_seed as fresh_seed
     from innkeeper.prompt.machine import utc_now as utc_now
-    from innkeeper.prompt.message import Attachment as Attachment
     from innkeeper.prompt.message import Message as Message
     from innkeeper.prompt.message import messages_of as messages_of
     from innkeeper.prompt.note import Instrumenter as Instrumenter
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
     from innkeeper.prompt.note import Trace as Trace
     from innkeeper.prompt.note import TraceCollector as TraceCollector
     from innkeeper.prompt.note import TraceStep as TraceStep
+    from innkeeper.prompt.parts import Attachment as Attachment
     from innkeeper.prompt.plan import Plan as Plan
     from innkeeper.prompt.request import BuildRequest as BuildRequest
     from innkeeper.prompt.request import ReplayBundle as ReplayBundle
@@ -102,8 +102,9 @@ _HOMES: Final = {
         "Where",
     ),
     "machine": ("fresh_seed", "utc_now"),
-    "message": ("Attachment", "Message", "messages_of"),
+    "message": ("Message", "messages_of"),
     "note": ("Instrumenter", "Note", "NoteKind", "Trace", "TraceCollector", "TraceStep"),
+    "parts": ("Attachment",),
     "plan": ("Plan",),
     "request": ("BuildRequest", "ReplayBundle"),
     "run.context": ("Context",),

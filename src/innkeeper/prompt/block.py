@@ -10,7 +10,8 @@ import msgspec
 
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze
 from innkeeper.prompt.errors import UnknownNameError, UsageError
-from innkeeper.prompt.message import Attachment, Message
+from innkeeper.prompt.message import Message
+from innkeeper.prompt.parts import Attachment
 
 
 class OriginAsset(StrEnum):

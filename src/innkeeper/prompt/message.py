@@ -13,10 +13,8 @@ import msgspec
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, plain_data
 from innkeeper.prompt.errors import FormatError, InnkeeperError, UsageError, Where
-from innkeeper.prompt.parts import Attachment, Content, optional_int, read_content, without_results
+from innkeeper.prompt.parts import Attachment, optional_int, read_content, without_results
 from innkeeper.prompt.text import scalar_text
-
-__all__ = ["Attachment", "Message", "messages_of"]
 
 ROLES: Final = ("system", "user", "assistant", "tool", "function")
 """Roles every dialect knows. Others are allowed; a dialect reports what it does with them."""
@@ -75,14 +73,14 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     @classmethod
     def _of_fields(cls, fields: Mapping[str, Any], where: Where | None) -> Message:
         role = _role(fields, where)
-        content = _content(fields, role, where)
+        text, attachments, facts = _content(fields, role, where)
         media = tuple(Attachment.of(item, where=where) for item in _list(fields, "attachments", where))
         return cls(
             role=role,
-            content=content.text,
+            content=text,
             name=_optional_text(fields, "name", where),
-            attachments=content.attachments + media,
-            metadata=_metadata({**content.metadata, **fields} if content.metadata else fields, where),
+            attachments=attachments + media,
+            metadata=_metadata({**facts, **fields} if facts else fields, where),
             swipes=tuple(_swipe(swipe, where) for swipe in _list(fields, "swipes", where)),
             swipe_id=optional_int(fields, "swipe_id", where),
             send_date=_date(fields.get("send_date"), where),
@@ -170,17 +168,21 @@ def _role(fields: Mapping[str, Any], where: Where | None) -> str:
     return scalar_text(str(role)).strip().lower()
 
 
-def _content(fields: Mapping[str, Any], role: str, where: Where | None) -> Content:
+def _content(
+    fields: Mapping[str, Any], role: str, where: Where | None
+) -> tuple[str, tuple[Attachment, ...], Mapping[str, Any]]:
+    """The text, the attachments, and what a list of parts says besides."""
     if "content" not in fields:
         hint = 'use "content": "" for a message without text'
         raise FormatError("a message needs content", where=where, hint=hint)
     value = fields["content"]
     if isinstance(value, str):
-        return Content(scalar_text(value))
+        return scalar_text(value), (), EMPTY
     if value is None:
-        return Content("")
+        return "", (), EMPTY
     if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
-        return read_content(value, where, mark=role != "tool")
+        content = read_content(value, where, mark=role != "tool")
+        return content.text, content.attachments, content.metadata
     raise FormatError(f"content must be text or a list of parts, not {type(value).__name__}", where=where)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from innkeeper.dialects.sillytavern.dialect import PageMessages
-from innkeeper.prompt.message import Attachment, Message
+from innkeeper.prompt.message import Message
+from innkeeper.prompt.parts import Attachment
 
 PICTURE = Attachment("image", data="AAAA", media_type="image/png", detail="auto")
 VIDEO = Attachment("video", data="BBBB", media_type="video/mp4", detail="low")

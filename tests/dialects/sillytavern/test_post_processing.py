@@ -11,8 +11,8 @@ from innkeeper.dialects.sillytavern.messages import Speakers
 from innkeeper.dialects.sillytavern.post_processing import MODES
 from innkeeper.prompt import Message
 from innkeeper.prompt.errors import ConfigError
-from innkeeper.prompt.message import Attachment
 from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.parts import Attachment
 
 TALK = [
     Message("system", "Rules."),

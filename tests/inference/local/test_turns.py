@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from innkeeper.inference.local.turns import Turns
 
 
-def ask(turns: Turns, caller: str, served: list[str], is_waiting: Callable[[], bool] = lambda: True) -> threading.Thread:
+def ask(
+    turns: Turns, caller: str, served: list[str], is_waiting: Callable[[], bool] = lambda: True
+) -> threading.Thread:
     """A request of a caller in a thread of its own, which is in the queue when this returns."""
 
     def work() -> None:

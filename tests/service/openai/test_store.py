@@ -9,7 +9,7 @@ import pytest
 from innkeeper.library.db.engine import Database
 from innkeeper.library.log.stored_responses import StoredResponses
 from innkeeper.prompt import Message
-from innkeeper.prompt.message import Attachment
+from innkeeper.prompt.parts import Attachment
 from innkeeper.service.openai.store import (
     ResponseMissingError,
     ResponseStore,

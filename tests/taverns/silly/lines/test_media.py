@@ -13,7 +13,7 @@ from innkeeper.content.chat import Chat
 from innkeeper.prompt import Plan, Ports
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import MaxTokensExceededError
-from innkeeper.prompt.message import Attachment
+from innkeeper.prompt.parts import Attachment
 from innkeeper.taverns import silly
 from innkeeper.taverns.silly.lines.media import FileText, MessageMedia, media_of
 

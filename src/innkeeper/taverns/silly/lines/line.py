@@ -15,8 +15,9 @@ from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import EMPTY, freeze
 from innkeeper.prompt.errors import Where
-from innkeeper.prompt.message import Attachment, Message
+from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.parts import Attachment
 from innkeeper.taverns.silly.lines.media import MessageMedia, media_of
 
 if TYPE_CHECKING:

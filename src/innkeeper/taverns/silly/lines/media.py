@@ -22,8 +22,8 @@ from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import FormatError, Where
-from innkeeper.prompt.message import Attachment
 from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.parts import Attachment
 from innkeeper.taverns.silly.lines.media_rules import KINDS, accepted_kinds, media_tokens
 
 if TYPE_CHECKING:
