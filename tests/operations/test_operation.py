@@ -15,8 +15,8 @@ from innkeeper.operations.library.decisions import EVALUATE, RESOLVE
 from innkeeper.operations.tasks.character import SUGGEST, CharacterSuggestions
 from innkeeper.operations.tasks.suggestions import KEYS
 from innkeeper.prompt.errors import UsageError
-from innkeeper.service.http import HttpPath, described
-from innkeeper.service.paths import TASKS
+from innkeeper.service.operations.http import HttpPath, described
+from innkeeper.service.operations.paths import TASKS
 from tests.service.tasks.served import entered, served
 from tests.shared import ROOT
 
@@ -93,7 +93,7 @@ def test_the_page_on_adding_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     for code in re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE):
         exec(compile(code, str(PAGE), "exec"), space)  # noqa: S102 - the page's own examples
     path = HttpPath(space["COUNT"], space["COUNT"].path, log="count")
-    monkeypatch.setattr("innkeeper.service.tasks.surface.TASKS", (*TASKS, path))
+    monkeypatch.setattr("innkeeper.service.operations.tasks.TASKS", (*TASKS, path))
 
     description = described([path])
     assert description.paths["/v1/texts:count"]["post"]["summary"] == "Count the words of a text."

@@ -74,7 +74,7 @@ def serve(
     server_log.addFilter(_is_no_end_of_a_call)
     server = server_of(app, settings, lambda: setattr(app.state.readiness, "stopping", True))
     app.state.pool.prepare()
-    from innkeeper.service.doors import warm
+    from innkeeper.service.model_surfaces import warm
 
     warm()
     gc.collect()
@@ -206,13 +206,13 @@ def create_app(
     from innkeeper.service.connect.connect import RUN, connect_mount
     from innkeeper.service.connect.grpc_server import grpc_served
     from innkeeper.service.connect.runs import Runs
-    from innkeeper.service.doors import ModelRoutes, response_store
     from innkeeper.service.gateway.gateway import Gateway
     from innkeeper.service.gateway.routes import gateway_pages, gateway_socket
     from innkeeper.service.gateway.system import gateway_description
     from innkeeper.service.guard.application import guarded_application
     from innkeeper.service.health import Readiness, health_pages
-    from innkeeper.service.library_surfaces import LibrarySurfaces
+    from innkeeper.service.model_surfaces import ModelRoutes, response_store
+    from innkeeper.service.operations.surfaces import LibrarySurfaces
     from innkeeper.service.pages import described_routes
     from innkeeper.service.processes.pool import Pool
     from innkeeper.service.prompts.stored_profiles import stored_folders

@@ -18,7 +18,7 @@ from innkeeper.library.db.engine import Database
 from innkeeper.library.models.stores import ModelStore, ProviderStore
 from innkeeper.service.guard.guard import Guard
 from innkeeper.service.guard.work import Gate
-from innkeeper.service.library_surfaces import LibrarySurfaces
+from innkeeper.service.operations.surfaces import LibrarySurfaces
 from innkeeper.service.settings import Settings
 
 __all__ = ["Ask", "entered", "served"]

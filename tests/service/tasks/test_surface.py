@@ -9,9 +9,9 @@ from typing import Any
 from innkeeper.inference.fake import EchoServer
 from innkeeper.inference.routing.models import RouteModels
 from innkeeper.inference.routing.route import Routes
-from innkeeper.service.library_surfaces import LibrarySurfaces
+from innkeeper.service.operations.surfaces import LibrarySurfaces
+from innkeeper.service.operations.tasks import TaskSurface
 from innkeeper.service.settings import Settings
-from innkeeper.service.tasks.surface import TaskSurface
 from innkeeper.service.workers.routing import LibraryRouting
 from tests.service.tasks.served import entered
 

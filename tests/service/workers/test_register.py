@@ -17,11 +17,11 @@ from innkeeper.library.workers.store import WorkerStore
 from innkeeper.service.guard.grants import Keys
 from innkeeper.service.guard.guard import Guard
 from innkeeper.service.guard.work import Gate
-from innkeeper.service.http import routes
-from innkeeper.service.paths import WORKERS
-from innkeeper.service.scope import Resources
+from innkeeper.service.operations.http import routes
+from innkeeper.service.operations.library import SharedLibrary
+from innkeeper.service.operations.paths import WORKERS
+from innkeeper.service.operations.scope import Resources
 from innkeeper.service.settings import Settings
-from innkeeper.service.shared_library import SharedLibrary
 from innkeeper.service.workers.surface import worker_registry
 
 

@@ -64,9 +64,9 @@ def called(function: str, body: Mapping[str, Any], **options: Any) -> dict[str, 
 async def _here(function: str, body: Mapping[str, Any], url: str | None, age_record: Path | None) -> dict[str, Any]:
     from innkeeper.operations.tasks.execution import TextTasks
     from innkeeper.service.guard.work import CallRecord, Gate, Ticket
-    from innkeeper.service.scope import CallScope, Resources
+    from innkeeper.service.operations.library import SharedLibrary
+    from innkeeper.service.operations.scope import CallScope, Resources
     from innkeeper.service.settings import Settings
-    from innkeeper.service.shared_library import SharedLibrary
     from innkeeper.service.workers.routing import LibraryRouting
 
     settings = Settings(database=url)

@@ -141,8 +141,8 @@ def get_active_worker_url(worker_type: str, url: str | None, *, remote: str | No
 def _worker(body: Mapping[str, Any], url: str | None) -> dict[str, Any]:
     from innkeeper.library.db.connection import find_target
     from innkeeper.operations.workers import active_worker
+    from innkeeper.service.operations.library import SharedLibrary
     from innkeeper.service.settings import Settings
-    from innkeeper.service.shared_library import SharedLibrary
     from innkeeper.service.workers.surface import worker_registry
 
     settings = Settings(database=url or str(find_target(url).path))

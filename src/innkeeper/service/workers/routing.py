@@ -27,8 +27,8 @@ from innkeeper.inference.routing.router import Router
 from innkeeper.library.catalogue.deployments import model_deployments, read_policies, worker_deployments
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.machine import Secret, fresh_seed
+from innkeeper.service.operations.library import SharedLibrary
 from innkeeper.service.settings import Settings
-from innkeeper.service.shared_library import SharedLibrary
 from innkeeper.service.web import repeat
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from innkeeper.inference.local.shared import LocalModels
 from innkeeper.inference.routing.models import AnyOf, Models
 from innkeeper.operations.workers import WorkerRegistry
 from innkeeper.prompt.errors import UnavailableError
-from innkeeper.service.http import routes
-from innkeeper.service.paths import WORKERS
-from innkeeper.service.scope import Resources
+from innkeeper.service.operations.http import routes
+from innkeeper.service.operations.library import SharedLibrary
+from innkeeper.service.operations.paths import WORKERS
+from innkeeper.service.operations.scope import Resources
 from innkeeper.service.settings import Settings
-from innkeeper.service.shared_library import SharedLibrary
 from innkeeper.service.workers.routing import LibraryRouting
 
 

@@ -11,12 +11,12 @@ from starlette.routing import BaseRoute
 
 from innkeeper.inference.routing.models import Models
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.service.http import described, routes
 from innkeeper.service.openapi.document import Description
-from innkeeper.service.paths import SCENES, STORED, TASKS
-from innkeeper.service.scope import Resources
+from innkeeper.service.operations.http import described, routes
+from innkeeper.service.operations.library import SharedLibrary
+from innkeeper.service.operations.paths import SCENES, STORED, TASKS
+from innkeeper.service.operations.scope import Resources
 from innkeeper.service.settings import Settings
-from innkeeper.service.shared_library import SharedLibrary
 
 if TYPE_CHECKING:
     from innkeeper.jobs.media_jobs import MediaJobs

@@ -10,7 +10,7 @@ from innkeeper.operations.library.decisions import EVALUATE, RENDER, RESOLVE
 from innkeeper.operations.scenes import operations as scenes
 from innkeeper.operations.tasks.character import SUGGEST
 from innkeeper.operations.tasks.prompts import ENHANCE
-from innkeeper.service.http import HttpPath
+from innkeeper.service.operations.http import HttpPath
 
 REFUSED: Final = {
     "402": "it would cost more than it may: `estimate` and `left` are in US dollars",

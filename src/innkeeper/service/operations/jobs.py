@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Final
 from starlette.routing import BaseRoute
 
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.service.http import routes
-from innkeeper.service.paths import JOBS
-from innkeeper.service.scope import Resources
+from innkeeper.service.operations.http import routes
+from innkeeper.service.operations.library import SharedLibrary
+from innkeeper.service.operations.paths import JOBS
+from innkeeper.service.operations.scope import Resources
 from innkeeper.service.settings import Settings
-from innkeeper.service.shared_library import SharedLibrary
 
 if TYPE_CHECKING:
     from innkeeper.jobs.media_jobs import MediaJobs

@@ -20,8 +20,8 @@ from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.service.error_facts import FUNCTIONS, service_facts
 from innkeeper.service.guard.guard import lower_headers
 from innkeeper.service.openapi.document import Description, operation, schemas_of
+from innkeeper.service.operations.scope import CallScope, Resources
 from innkeeper.service.pages import Endpoint, Page, PageTable
-from innkeeper.service.scope import CallScope, Resources
 from innkeeper.service.web import EventStream, Stop, json_body, json_response, ticket_of, unless_gone, with_errors
 
 

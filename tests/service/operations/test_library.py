@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from innkeeper.prompt.errors import UnavailableError
+from innkeeper.service.operations.library import SharedLibrary
 from innkeeper.service.settings import Settings
-from innkeeper.service.shared_library import SharedLibrary
 
 
 def test_opened_once(tmp_path: Path) -> None:

@@ -10,13 +10,13 @@ from starlette.routing import BaseRoute
 
 from innkeeper.inference.local.shared import LocalModels
 from innkeeper.inference.routing.models import Models
-from innkeeper.service.http import described
-from innkeeper.service.jobs import JobSurface
 from innkeeper.service.openapi.document import Description
-from innkeeper.service.paths import JOBS, WORKERS
+from innkeeper.service.operations.http import described
+from innkeeper.service.operations.jobs import JobSurface
+from innkeeper.service.operations.library import SharedLibrary
+from innkeeper.service.operations.paths import JOBS, WORKERS
+from innkeeper.service.operations.tasks import TaskSurface
 from innkeeper.service.settings import Settings
-from innkeeper.service.shared_library import SharedLibrary
-from innkeeper.service.tasks.surface import TaskSurface
 from innkeeper.service.workers.surface import WorkerSurface
 
 

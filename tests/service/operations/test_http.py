@@ -15,8 +15,8 @@ from innkeeper.operations.stored import ADD_CHARACTER, CHARACTER, AddCharacter, 
 from innkeeper.operations.turns import CHAT, TakeTurn
 from innkeeper.prompt.errors import UsageError
 from innkeeper.service.guard.grants import surface_of
-from innkeeper.service.http import described, with_rule
-from innkeeper.service.paths import JOBS, SCENES, STORED, TASKS, WORKERS
+from innkeeper.service.operations.http import described, with_rule
+from innkeeper.service.operations.paths import JOBS, SCENES, STORED, TASKS, WORKERS
 from tests.service.tasks.served import entered, served
 
 
