@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -14,9 +15,13 @@ from innkeeper.prompt import BuildRequest
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.taverns import TAVERNS
 from innkeeper.taverns.keywords import descriptions
-from scripts.input_matrix import Outcome, rows
 
-DOCS: Final = Path(__file__).parents[1] / "docs"
+ROOT: Final = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from scripts.input_matrix import Outcome, rows  # noqa: E402 - found by the path above
+
+DOCS: Final = ROOT / "docs"
 WRITTEN: Final = "<!-- Written by `python scripts/reference.py`; change the source, not this page. -->\n"
 
 ENVIRONMENT: Final = {
