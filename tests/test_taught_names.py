@@ -17,7 +17,7 @@ TAUGHT = {
     "innkeeper.inference.output_tags": ("OutputTagsConfig", "transform_tags"),
     "innkeeper.library.catalogue": ("Catalogue",),
     "innkeeper.library.library": ("Library",),
-    "innkeeper.library.tier": ("Ceilings", "Tier", "effective_tier"),
+    "innkeeper.gate.tier": ("Ceilings", "Tier", "effective_tier"),
     "innkeeper.library.vault": ("Vault",),
     "innkeeper.macros.liquid": ("render",),
     "innkeeper.macros.silly": ("substitute",),

@@ -5,12 +5,12 @@ from typing import Final
 
 from benchmarks.case import Case
 from innkeeper.budget import fit_chat
+from innkeeper.gate.detector import default_detector
+from innkeeper.gate.gate import TextKind, TierGate, TierPolicy
+from innkeeper.gate.tier import Ceilings, Tier, effective_tier
 from innkeeper.library.catalogue.rows import CatalogueNegative
 from innkeeper.library.models.facts import CLIP, join_negatives
 from innkeeper.library.prepare.segments import Role, Segment, compress
-from innkeeper.library.tier import Ceilings, Tier, effective_tier
-from innkeeper.library.tiers.detector import default_detector
-from innkeeper.library.tiers.gate import TextKind, TierGate, TierPolicy
 from innkeeper.prompt.message import Message
 
 PROSE: Final = (

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from sqlalchemy import insert
 
+from innkeeper.gate.tier import Tier
 from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.catalogue.resolver import ResolveRequest
 from innkeeper.library.db.engine import Database
@@ -21,7 +22,6 @@ from innkeeper.library.templates.template import (
     TemplateVersion,
     Variable,
 )
-from innkeeper.library.tier import Tier
 
 __all__ = ["REQUESTS", "VALUES", "catalogue", "drafts", "filled", "page"]
 

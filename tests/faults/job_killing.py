@@ -19,11 +19,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from innkeeper.gate.tier import ScanFindings
 from innkeeper.jobs import steps
 from innkeeper.jobs.backend import BackendCall, Submitted
 from innkeeper.jobs.media import MediaRequest
 from innkeeper.jobs.runner import Runner
-from innkeeper.library.tier import ScanFindings
 from innkeeper.prompt.errors import InnkeeperError
 from tests.jobs.fakes import FakeProvider, House, house
 from tests.postgres import Server

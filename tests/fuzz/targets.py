@@ -14,13 +14,13 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from innkeeper import content
+from innkeeper.gate.detector import default_detector
+from innkeeper.gate.gate import TierPolicy
+from innkeeper.gate.tier import TierDecision, effective_tier
 from innkeeper.inference.requests.raw import read_raw
 from innkeeper.inference.response.fold import response_of
 from innkeeper.library.templates.rendering import Programs, render
 from innkeeper.library.templates.template import TemplateKey, TemplateVersion, Variable, sealed
-from innkeeper.library.tier import TierDecision, effective_tier
-from innkeeper.library.tiers.detector import default_detector
-from innkeeper.library.tiers.gate import TierPolicy
 from innkeeper.library.transfer.format import parse
 from innkeeper.macros.engine.environment import MacroEnvironment
 from innkeeper.macros.engine.errors import MacroError

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from innkeeper.gate.tier import Tier
 from innkeeper.jobs.job import Mode
 from innkeeper.jobs.limits import MAX_PICTURES, MAX_PIXELS
 from innkeeper.jobs.media import MediaRequest, MediaRequestError, build, pictures_read
 from innkeeper.library.catalogue.rows import CatalogueModel, read_row
-from innkeeper.library.tier import Tier
 from innkeeper.prompt.errors import LimitError, Where
 
 SCHEMA: dict[str, Any] = {

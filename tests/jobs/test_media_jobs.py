@@ -14,6 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
+from innkeeper.gate.gate import TierPolicy
+from innkeeper.gate.tier import Ceilings, Tier
 from innkeeper.inference.client.egress import Egress
 from innkeeper.inference.errors import AddressRefusedError, BudgetError, HttpError
 from innkeeper.jobs.backends.wire import MediaWire
@@ -28,8 +30,6 @@ from innkeeper.jobs.store import later
 from innkeeper.library.db.log_tables import usage_logs
 from innkeeper.library.errors import ConflictError, NotFoundError, TierBlockedError
 from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderStore
-from innkeeper.library.tier import Ceilings, Tier
-from innkeeper.library.tiers.gate import TierPolicy
 from innkeeper.prompt.errors import ConfigError, InnkeeperError, UnknownNameError
 from innkeeper.prompt.machine import Secret
 from tests.jobs.fakes import PICTURE, FakeProvider, House, house

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from innkeeper.gate.gate import TierGate, TierPolicy
+from innkeeper.gate.tier import Ceilings, Tier
 from innkeeper.inference.errors import BudgetError, HttpError, ProviderConnectionError, ProviderTimeoutError
 from innkeeper.inference.routing.router import NoRouteError, RouteAttempts
 from innkeeper.jobs.assets import FolderAssets
@@ -21,8 +23,6 @@ from innkeeper.jobs.steps import Steps
 from innkeeper.library.errors import TierBlockedError
 from innkeeper.library.library import Library
 from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderStore, RoutePolicyStore
-from innkeeper.library.tier import Ceilings, Tier
-from innkeeper.library.tiers.gate import TierGate, TierPolicy
 from innkeeper.library.tiers.rules import OperatorRules
 from innkeeper.prompt.machine import Secret
 from tests.jobs.fakes import MODEL, FakeProvider

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from innkeeper.gate.tier import Tier
 from innkeeper.library.catalogue.resolver import ResolveRequest
 from innkeeper.library.templates.template import Labelled
-from innkeeper.library.tier import Tier
 from tests.library.making import made
 
 TARGETS = (None, "m1", "m2", "fam")

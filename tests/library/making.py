@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from innkeeper.gate.tier import Tier
 from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.templates.partials import Lookup
 from innkeeper.library.templates.template import PRODUCTION, Labelled, TemplateKey, TemplateVersion, Variable, sealed
-from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import freeze
 
 

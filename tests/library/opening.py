@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from innkeeper.gate.gate import AgeVerification
+from innkeeper.gate.tier import Ceilings, Tier
 from innkeeper.library.library import Library
 from innkeeper.library.log.logs import LogStore
 from innkeeper.library.prepare.request import PrepareRequest
 from innkeeper.library.rows import EnhancementRow
 from innkeeper.library.templates.template import TemplateDraft
-from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.library.tiers.documents import PolicyStore
-from innkeeper.library.tiers.gate import AgeVerification
 from innkeeper.library.tiers.rules import POLICY_NAME
 from tests.library.drafts import draft
 

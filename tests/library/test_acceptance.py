@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from innkeeper.gate.gate import TierPolicy
+from innkeeper.gate.tier import Ceilings, Decision, Tier, effective_tier
 from innkeeper.library.builtins import packaged
 from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.catalogue.database_source import DatabaseSource
@@ -32,8 +34,6 @@ from innkeeper.library.models.stores import ModelStore, ProviderStore
 from innkeeper.library.prepare.segments import Role, Segment, compress
 from innkeeper.library.templates.store import TemplateStore
 from innkeeper.library.templates.template import TemplateKey, Variable
-from innkeeper.library.tier import Ceilings, Decision, Tier, effective_tier
-from innkeeper.library.tiers.gate import TierPolicy
 from innkeeper.library.vault.keys import FileKeys, KeyRing, VaultKey
 from innkeeper.library.vault.vault import Vault
 from innkeeper.prompt.errors import FormatError, InnkeeperError, UnknownNameError
@@ -565,7 +565,7 @@ def test_12_the_password_of_a_database_is_nowhere() -> None:
 
 def test_no_function_of_the_gate_takes_a_way_around() -> None:
     """Whatever a caller says of a tier, a policy and ceilings: ages in an adult context are a block (S1)."""
-    from innkeeper.library.tiers.detector import default_detector
+    from innkeeper.gate.detector import default_detector
 
     found = default_detector().scan(BAD)
     for enabled, asked in itertools.product((True, False), ("sfw", "nsfw", None, object())):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from innkeeper.gate.tier import Tier
 from innkeeper.library.builtins import packaged, packaged_labels, packaged_versions, read_builtins
 from innkeeper.library.errors import MissingVariablesError
 from innkeeper.library.prepare.conversation import template_values
 from innkeeper.library.templates.rendering import render
 from innkeeper.library.templates.template import PARTIAL, TemplateKey, TemplateVersion, content_hash
-from innkeeper.library.tier import Tier
 from innkeeper.prompt.errors import FormatError
 from tests.library.making import lookup_of
 

@@ -227,7 +227,7 @@ from innkeeper.library.db.owner import Owner
 from innkeeper.library.log.conversations import ConversationStore
 from innkeeper.library.log.memories import MemoryStore
 from innkeeper.library.memory import NewMemory
-from innkeeper.library.tiers.gate import TextKind, TierGate
+from innkeeper.gate.gate import TextKind, TierGate
 TierGate.of().check({TextKind.USER_TEXT: "A map."})  # what facts are judged by is made once
 """
 TALK = """

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from innkeeper.gate.tier import Ceilings, Tier
 from innkeeper.library.catalogue.resolver import ResolveRequest
 from innkeeper.library.errors import FieldError, NotFoundError, near_names, with_near
 from innkeeper.library.prepare.request import PrepareRequest, texts_of
-from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.message import Message
 

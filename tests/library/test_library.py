@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from innkeeper.budget import Costing
+from innkeeper.gate.tier import Ceilings, Decision, Tier
 from innkeeper.library.builtins import packaged_labels
 from innkeeper.library.catalogue.snapshot import SnapshotFile
 from innkeeper.library.db.backup import back_up, restore
@@ -40,7 +41,6 @@ from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderS
 from innkeeper.library.prepare.request import PrepareRequest
 from innkeeper.library.prepare.segments import Role, Segment
 from innkeeper.library.templates.template import PARTIAL, TemplateDraft, Variable
-from innkeeper.library.tier import Ceilings, Decision, Tier
 from innkeeper.library.tiers.documents import DetectionListStore, PolicyStore
 from innkeeper.library.tiers.rules import OPERATOR_VALUES, POLICY_NAME, STORE_CONTENT_DAYS
 from innkeeper.prompt.block import Origin
@@ -444,7 +444,7 @@ TIERS = st.sampled_from([None, Tier.SFW, Tier.NSFW])
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_no_answer_is_above_any_ceiling(tmp_path: Path, ceilings: Ceilings, requested: Any, *, adult: bool) -> None:
     """Whatever is asked and allowed, the template that answers is of a tier that each ceiling allows."""
-    from innkeeper.library.tiers.gate import TierPolicy
+    from innkeeper.gate.gate import TierPolicy
 
     path = tmp_path / "lattice.db"
     if not path.exists():

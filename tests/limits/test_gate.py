@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from innkeeper.library.tiers.detector import default_detector
+from innkeeper.gate.detector import default_detector
 from tests.limits.growth import Family, fresh, held, spending
 
 TEXTS = {

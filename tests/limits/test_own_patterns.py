@@ -19,7 +19,7 @@ import pytest
 import regex
 
 import innkeeper
-from innkeeper.library.tiers.patterns import gate_pattern, pattern_names
+from innkeeper.gate.words.patterns import gate_pattern, pattern_names
 
 REPEATED = (
     *("a", "A", "1", "é", "中", " ", "\n", "\t", "\r\n", ".", ",", "-", "_", "*", "\\", "[", "]", "(", ")", "{", "}"),

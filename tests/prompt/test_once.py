@@ -18,8 +18,8 @@ THREADS = 8
 
 RACE = """
 import sys, threading
-from innkeeper.library.tiers.lexicon import builtin_lexicon
-from innkeeper.library.tiers.gate import TierPolicy
+from innkeeper.gate.words.lexicon import builtin_lexicon
+from innkeeper.gate.gate import TierPolicy
 from innkeeper.prompt.once import convert
 sys.setswitchinterval(1e-6)
 barrier = threading.Barrier(4)

@@ -14,6 +14,9 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from innkeeper.gate.detector import default_detector
+from innkeeper.gate.gate import AgeVerification, TierPolicy
+from innkeeper.gate.tier import Ceilings, Decision, Tier, effective_tier
 from innkeeper.inference.fake import EchoServer, FakeReply
 from innkeeper.inference.routing.price import Price
 from innkeeper.jobs.media import SAFETY, MediaRequest, MediaRequestError, build
@@ -25,9 +28,6 @@ from innkeeper.library.errors import TierBlockedError
 from innkeeper.library.library import Library
 from innkeeper.library.prepare.request import PrepareRequest
 from innkeeper.library.templates.template import Labelled
-from innkeeper.library.tier import Ceilings, Decision, Tier, effective_tier
-from innkeeper.library.tiers.detector import default_detector
-from innkeeper.library.tiers.gate import AgeVerification, TierPolicy
 from innkeeper.operations.tasks.execution import TextTask
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.message import Message

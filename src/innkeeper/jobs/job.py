@@ -22,9 +22,9 @@ from typing import Any, Final
 
 import msgspec
 
+from innkeeper.gate.tier import Tier
 from innkeeper.inference.routing.trace import RouteStep, RouteTrace
 from innkeeper.library.errors import ConflictError, NotFoundError
-from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, thaw, to_json
 from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.once import convert

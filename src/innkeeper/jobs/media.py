@@ -15,11 +15,11 @@ from typing import Any, Final
 
 import msgspec
 
+from innkeeper.gate.tier import Tier
 from innkeeper.inference.errors import PreflightError
 from innkeeper.jobs.job import Mode
 from innkeeper.jobs.limits import MAX_OUTPUTS, MAX_PICTURES, MAX_PIXELS
 from innkeeper.library.catalogue.rows import CatalogueModel
-from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import EMPTY, to_json
 from innkeeper.prompt.errors import LimitError, Where
 

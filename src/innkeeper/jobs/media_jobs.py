@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from innkeeper.gate.tier import Ceilings, Tier
 from innkeeper.inference.errors import BudgetError, PreflightError
 from innkeeper.inference.routing.router import NoRouteError
 from innkeeper.jobs.assets import ASSET, AssetStore, open_assets
@@ -26,7 +27,6 @@ from innkeeper.jobs.planning import MediaPlan, Planner
 from innkeeper.jobs.routing import Bounds, MediaRoutes
 from innkeeper.jobs.signatures import WEBHOOK_SECRET
 from innkeeper.jobs.store import JobStore, later
-from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.prompt.data import FrozenDict, thaw
 from innkeeper.prompt.errors import ConfigError, UnknownNameError
 from innkeeper.prompt.machine import Secret

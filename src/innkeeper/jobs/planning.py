@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from innkeeper.gate.gate import TextKind
+from innkeeper.gate.tier import Ceilings, Tier, TierDecision, effective_tier
 from innkeeper.jobs.backend import WORKER
 from innkeeper.jobs.backends.tiny_seed_picture import NAME
 from innkeeper.jobs.media import PICTURES, BuiltBody, MediaNote, MediaRequest, MediaRequestError, build
 from innkeeper.jobs.routing import NO_BOUNDS, Bounds, JobTarget, MediaRoutes
 from innkeeper.library.models.facts import ModelFacts, ceilings_of, facts_of
-from innkeeper.library.tier import Ceilings, Tier, TierDecision, effective_tier
-from innkeeper.library.tiers.gate import TextKind
 from innkeeper.prompt.data import thaw
 from innkeeper.prompt.machine import fresh_seed
 from innkeeper.prompt.once import convert

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from innkeeper.gate.tier import Tier
 from innkeeper.inference.errors import BudgetError
 from innkeeper.inference.routing.deployment import Deployment
 from innkeeper.inference.routing.failures import CONSEQUENCES
@@ -31,7 +32,6 @@ from innkeeper.jobs.media import MediaRequest, MediaRequestError
 from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.catalogue.deployments import model_deployments, read_policies, worker_deployments
 from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueProvider
-from innkeeper.library.tier import Tier
 from innkeeper.library.workers.states import WorkerRow
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import ConfigError, InnkeeperError, UnknownNameError

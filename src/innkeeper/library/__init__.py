@@ -9,6 +9,22 @@ from typing import TYPE_CHECKING, Final
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from innkeeper.gate.classifier import Classifier as Classifier
+    from innkeeper.gate.detector import Detector as Detector
+    from innkeeper.gate.gate import AgeVerification as AgeVerification
+    from innkeeper.gate.gate import TextKind as TextKind
+    from innkeeper.gate.gate import Thresholds as Thresholds
+    from innkeeper.gate.gate import TierGate as TierGate
+    from innkeeper.gate.gate import TierPolicy as TierPolicy
+    from innkeeper.gate.gate import account_ceiling as account_ceiling
+    from innkeeper.gate.gate import character_ceiling as character_ceiling
+    from innkeeper.gate.tier import Ceilings as Ceilings
+    from innkeeper.gate.tier import Decision as Decision
+    from innkeeper.gate.tier import ScanFindings as ScanFindings
+    from innkeeper.gate.tier import Span as Span
+    from innkeeper.gate.tier import Tier as Tier
+    from innkeeper.gate.tier import TierDecision as TierDecision
+    from innkeeper.gate.tier import effective_tier as effective_tier
     from innkeeper.library.authoring import Authoring as Authoring
     from innkeeper.library.catalogue.catalogue import AnswerSource as AnswerSource
     from innkeeper.library.catalogue.catalogue import Catalogue as Catalogue
@@ -62,22 +78,6 @@ if TYPE_CHECKING:
     from innkeeper.library.templates.template import model_key as model_key
     from innkeeper.library.templates.template import sealed as sealed
     from innkeeper.library.templates.values import fenced as fenced
-    from innkeeper.library.tier import Ceilings as Ceilings
-    from innkeeper.library.tier import Decision as Decision
-    from innkeeper.library.tier import ScanFindings as ScanFindings
-    from innkeeper.library.tier import Span as Span
-    from innkeeper.library.tier import Tier as Tier
-    from innkeeper.library.tier import TierDecision as TierDecision
-    from innkeeper.library.tier import effective_tier as effective_tier
-    from innkeeper.library.tiers.classifier import Classifier as Classifier
-    from innkeeper.library.tiers.detector import Detector as Detector
-    from innkeeper.library.tiers.gate import AgeVerification as AgeVerification
-    from innkeeper.library.tiers.gate import TextKind as TextKind
-    from innkeeper.library.tiers.gate import Thresholds as Thresholds
-    from innkeeper.library.tiers.gate import TierGate as TierGate
-    from innkeeper.library.tiers.gate import TierPolicy as TierPolicy
-    from innkeeper.library.tiers.gate import account_ceiling as account_ceiling
-    from innkeeper.library.tiers.gate import character_ceiling as character_ceiling
     from innkeeper.library.vault.keys import EnvironmentKeys as EnvironmentKeys
     from innkeeper.library.vault.keys import FileKeys as FileKeys
     from innkeeper.library.vault.keys import SystemKeys as SystemKeys
@@ -121,10 +121,10 @@ _HOMES: Final = {
         "sealed",
     ),
     "templates.values": ("fenced",),
-    "tier": ("Ceilings", "Decision", "ScanFindings", "Span", "Tier", "TierDecision", "effective_tier"),
-    "tiers.classifier": ("Classifier",),
-    "tiers.detector": ("Detector",),
-    "tiers.gate": (
+    "innkeeper.gate.tier": ("Ceilings", "Decision", "ScanFindings", "Span", "Tier", "TierDecision", "effective_tier"),
+    "innkeeper.gate.classifier": ("Classifier",),
+    "innkeeper.gate.detector": ("Detector",),
+    "innkeeper.gate.gate": (
         "AgeVerification",
         "TextKind",
         "Thresholds",

@@ -9,13 +9,13 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from innkeeper.gate.gate import TextKind
+from innkeeper.gate.tier import Decision
 from innkeeper.library.errors import NotFoundError, TierBlockedError, near_names
 from innkeeper.library.models.stores import ModelStore
 from innkeeper.library.templates.publish import TemplateProblem, problems_of, require_publishable
 from innkeeper.library.templates.store import LabelEvent, TemplateStore
 from innkeeper.library.templates.template import PRODUCTION, TemplateVersion
-from innkeeper.library.tier import Decision
-from innkeeper.library.tiers.gate import TextKind
 from innkeeper.library.tiers.moderation import moderate
 from innkeeper.library.transfer.format import Parsed
 from innkeeper.library.transfer.importing import Imported, Progress, import_library

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import msgspec
 
+from innkeeper.gate.gate import TextKind
+from innkeeper.gate.tier import Ceilings, Decision, Tier, TierDecision, effective_tier
 from innkeeper.lazy import require
 from innkeeper.library.builtins import packaged_models
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
@@ -55,8 +57,6 @@ from innkeeper.library.prepare.request import (
 )
 from innkeeper.library.templates.cache import RenderedCache
 from innkeeper.library.templates.template import TemplateVersion
-from innkeeper.library.tier import Ceilings, Decision, Tier, TierDecision, effective_tier
-from innkeeper.library.tiers.gate import TextKind
 from innkeeper.library.tiers.rules import OperatorRules
 from innkeeper.prompt.errors import InnkeeperError, UsageError
 from innkeeper.prompt.run.state import Ports

@@ -12,8 +12,8 @@ from typing import Final
 
 import msgspec
 
+from innkeeper.gate.tier import Tier
 from innkeeper.library.rows import ConversationRow, StoredRow
-from innkeeper.library.tier import Tier
 
 SCOPES: Final = ("conversation", "character", "profile")
 """How far something is remembered, the nearest first; also the words of ``memory_tier``."""

@@ -11,10 +11,10 @@ from innkeeper.library.catalogue.sources import Timing
 from innkeeper.library.outside import MACHINE, Outside
 
 if TYPE_CHECKING:
+    from innkeeper.gate.detector import Detector
+    from innkeeper.gate.gate import TierPolicy
     from innkeeper.library.db.engine import Database
     from innkeeper.library.db.sqlite_file import ReadOnly
-    from innkeeper.library.tiers.detector import Detector
-    from innkeeper.library.tiers.gate import TierPolicy
     from innkeeper.library.vault.keys import KeySource
     from innkeeper.prompt.run.state import TokenCounter
 

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar, get_args, get_origin
 
 import msgspec
 
-from innkeeper.library.tier import Tier
+from innkeeper.gate.tier import Tier
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, thaw
 from innkeeper.prompt.once import convert
 

@@ -8,10 +8,10 @@ import msgspec
 from msgspec import Meta
 
 if TYPE_CHECKING:
+    from innkeeper.gate.tier import Ceilings
     from innkeeper.inference.routing.models import Models
     from innkeeper.jobs.media_jobs import MediaJobs
     from innkeeper.library.db.owner import Owner
-    from innkeeper.library.tier import Ceilings
     from innkeeper.operations.tasks.execution import TextTasks
     from innkeeper.operations.workers import WorkerRegistry
 

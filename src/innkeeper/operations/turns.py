@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Required, cast
 
 import msgspec
 
+from innkeeper.gate.tier import Tier
 from innkeeper.inference.response.views.view import ServerEvent
 from innkeeper.library.log.enhancements import text_digest
 from innkeeper.library.memory import NewMemory
-from innkeeper.library.tier import Tier
 from innkeeper.operations.operation import Operation
 from innkeeper.operations.refusals import function_facts
 from innkeeper.operations.scenes.operations import GENERATE, generate

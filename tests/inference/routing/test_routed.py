@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from innkeeper.gate.tier import Tier
 from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.fake import EchoServer, FakeReply, Fault
@@ -24,7 +25,6 @@ from innkeeper.inference.routing.policy import RoutePolicy
 from innkeeper.inference.routing.route import Route, Routes
 from innkeeper.inference.routing.routed import RoutedModels
 from innkeeper.inference.routing.router import Attempt, NoRouteError, Router, RouteRequest
-from innkeeper.library.tier import Tier
 from innkeeper.prompt.errors import InnkeeperError
 
 MESSAGES = [{"role": "user", "content": "Hello"}]

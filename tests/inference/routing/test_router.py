@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from innkeeper.gate.tier import Tier
 from innkeeper.inference.routing.deployment import Deployment
 from innkeeper.inference.routing.failures import CONSEQUENCES, Failure
 from innkeeper.inference.routing.policy import RoutePolicy
 from innkeeper.inference.routing.price import Price
 from innkeeper.inference.routing.route import Route
 from innkeeper.inference.routing.router import Attempt, RouteAttempts, Router, RouteRequest
-from innkeeper.library.tier import Tier
 
 NEVER = sorted(failure for failure, follows in CONSEQUENCES.items() if not follows.fallback)
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from innkeeper.gate.tier import Tier
 from innkeeper.library.catalogue.catalogue import Bucket, Catalogue
 from innkeeper.library.catalogue.rows import CatalogueModel, catalogue_rows
 from innkeeper.library.templates.template import PARTIAL, PRODUCTION
-from innkeeper.library.tier import Tier
 from tests.library.making import labelled, made
 
 VERSIONS = (

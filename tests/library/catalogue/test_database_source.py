@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import update
 
+from innkeeper.gate.tier import Tier
 from innkeeper.library.builtins import packaged_versions
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.database_source import DatabaseSnapshots, DatabaseSource, Follower, Watcher
@@ -32,7 +33,6 @@ from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderS
 from innkeeper.library.templates.publish import validator
 from innkeeper.library.templates.store import TemplateStore
 from innkeeper.library.templates.template import Labelled, MatchLevel, TemplateDraft, TemplateVersion
-from innkeeper.library.tier import Tier
 from innkeeper.prompt.errors import FormatError
 from tests.library import drawing
 from tests.library.drafts import draft

@@ -7,13 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from innkeeper.gate.tier import Tier
 from innkeeper.inference.routing.deployment import EMBEDDED, Deployment, with_embedded
 from innkeeper.inference.routing.price import Price
 from innkeeper.inference.routing.route import Route
 from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.catalogue.deployments import deployments_of
 from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueProvider, catalogue_rows
-from innkeeper.library.tier import Tier
 from innkeeper.library.workers.states import WorkerRow, WorkerState
 from innkeeper.prompt.data import freeze
 

@@ -10,12 +10,12 @@ import msgspec
 import pytest
 from hypothesis import given
 
+from innkeeper.gate.tier import Tier
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.resolver import Execution, LevelOutcome, Resolution, ResolveRequest, resolve
 from innkeeper.library.catalogue.rows import CatalogueModel, catalogue_rows
 from innkeeper.library.errors import TemplateNotFoundError
 from innkeeper.library.templates.template import Labelled, MatchLevel
-from innkeeper.library.tier import Tier
 from tests.library import drawing
 from tests.library.making import catalogue, made, rows_of
 from tests.shared import ROOT

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 from sqlalchemy import Table
 
+from innkeeper.gate.tier import Tier
 from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueNegative, CatalogueProvider, read_row
 from innkeeper.library.db.tables import api_models, api_providers, negative_prompts
-from innkeeper.library.tier import Tier
 from innkeeper.prompt.errors import FormatError
 
 

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.content.errors import MissingFileError
+from innkeeper.gate.tier import Tier
 from innkeeper.library.catalogue import snapshot as module
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.rows import CatalogueModel, catalogue_rows
 from innkeeper.library.catalogue.snapshot import Snapshot, SnapshotFile, catalogue_of, snapshot_of
 from innkeeper.library.templates.template import Labelled
-from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import parse_json, to_json
 from innkeeper.prompt.errors import FormatError
 from tests.library import drawing

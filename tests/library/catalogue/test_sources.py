@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from hypothesis import given
 
+from innkeeper.gate.tier import Tier
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.resolver import Resolution, ResolveRequest, resolve
 from innkeeper.library.catalogue.rows import CatalogueModel, catalogue_rows
@@ -18,7 +19,6 @@ from innkeeper.library.catalogue.snapshot import SnapshotFile, catalogue_of, sna
 from innkeeper.library.catalogue.sources import CatalogueSource, Sources, Timing
 from innkeeper.library.errors import DatabaseUnreachableError
 from innkeeper.library.templates.template import Labelled, MatchLevel
-from innkeeper.library.tier import Tier
 from innkeeper.prompt.errors import FormatError, InnkeeperError
 from tests.library import drawing
 from tests.library.making import catalogue, made

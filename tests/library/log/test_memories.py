@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from innkeeper.gate.tier import Tier
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.owner import Owner
 from innkeeper.library.db.rows import AuditStore
@@ -17,7 +18,6 @@ from innkeeper.library.log.conversations import CharacterStore, ConversationStor
 from innkeeper.library.log.memories import MemoryStore
 from innkeeper.library.memory import SCOPES, MemoryRow, NewMemory, reach
 from innkeeper.library.rows import ConversationRow
-from innkeeper.library.tier import Tier
 from innkeeper.prompt.errors import InnkeeperError, LimitError
 
 ANN, BOB, ELSEWHERE = Owner("ann"), Owner("bob"), Owner("ann", tenant="other")

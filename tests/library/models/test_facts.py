@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from innkeeper.gate.tier import Ceilings, Tier
 from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueNegative, CatalogueProvider, catalogue_rows
 from innkeeper.library.models.facts import (
@@ -17,7 +18,6 @@ from innkeeper.library.models.facts import (
     join_negatives,
     require_known,
 )
-from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.prompt.errors import ConfigError, UnknownNameError
 from innkeeper.tokens import VOCABULARIES, Counter
 from innkeeper.tokens.table.vocabulary import Vocabularies

@@ -7,6 +7,7 @@ import json
 import msgspec
 import pytest
 
+from innkeeper.gate.tier import Decision, Tier, TierDecision
 from innkeeper.library.catalogue.resolver import Resolution, ResolveRequest, resolve
 from innkeeper.library.prepare.request import (
     RenderedAnswer,
@@ -17,7 +18,6 @@ from innkeeper.library.prepare.request import (
     tier_facts,
 )
 from innkeeper.library.templates.rendering import RenderedTemplate
-from innkeeper.library.tier import Decision, Tier, TierDecision
 from innkeeper.prompt.errors import StrictModeError
 from tests.library.making import catalogue, made
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from innkeeper.gate.tier import Tier
 from innkeeper.library.prepare.conversation import template_values
 from innkeeper.library.templates.cache import RenderedCache, RenderedKey, content_digest
 from innkeeper.library.templates.rendering import RENDERER_VERSION, RenderedTemplate, render
-from innkeeper.library.tier import Tier
 from tests.library.making import made
 
 KEY = RenderedKey(template_version_id="t@1", character_content_hash="c", user_persona_hash="p")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from innkeeper.gate.tier import Tier
 from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.errors import FieldError
 from innkeeper.library.templates.template import (
@@ -16,7 +17,6 @@ from innkeeper.library.templates.template import (
     read_version,
     write_version,
 )
-from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import parse_json, to_json
 from innkeeper.prompt.errors import FormatError
 from tests.library.making import catalogue, labelled, made

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from innkeeper.gate.gate import TextKind, TierGate
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.rows import AuditStore
 from innkeeper.library.errors import TierBlockedError
-from innkeeper.library.tiers.gate import TextKind, TierGate
 from innkeeper.library.tiers.moderation import moderate, row_texts
 
 BAD = "a nude child"

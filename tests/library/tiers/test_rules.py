@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from innkeeper.gate.detector import Detector, default_detector
+from innkeeper.gate.gate import TierPolicy
+from innkeeper.gate.tier import Tier
 from innkeeper.library.db.engine import Database
 from innkeeper.library.models.stores import SettingsStore
-from innkeeper.library.tier import Tier
-from innkeeper.library.tiers.detector import Detector, default_detector
 from innkeeper.library.tiers.documents import DetectionListStore, PolicyStore
-from innkeeper.library.tiers.gate import TierPolicy
 from innkeeper.library.tiers.rules import OPERATOR_VALUES, POLICY_NAME, STORE_CONTENT_DAYS, OperatorRules, rules_of
 
 LIST = {

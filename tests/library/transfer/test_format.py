@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from innkeeper.gate.tier import Tier
 from innkeeper.library.errors import TransferError
 from innkeeper.library.templates.template import Variable
-from innkeeper.library.tier import Tier
 from innkeeper.library.transfer.format import (
     FORMAT,
     SCHEMA,

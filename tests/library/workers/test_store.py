@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from innkeeper.gate.tier import Tier
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.rows import AuditStore
 from innkeeper.library.errors import NotFoundError
-from innkeeper.library.tier import Tier
 from innkeeper.library.workers.states import WorkerState, WorkerStateError
 from innkeeper.library.workers.store import WorkerReport, WorkerStore, WorkerTokenError, call_key, digest
 from innkeeper.prompt.determinism import Clock

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from innkeeper.gate.tier import Ceilings, Tier
 from innkeeper.jobs.assets import FolderAssets
 from innkeeper.jobs.media_jobs import MediaJobs
 from innkeeper.library.db.owner import Owner
@@ -18,7 +19,6 @@ from innkeeper.library.errors import TierBlockedError
 from innkeeper.library.library import Library
 from innkeeper.library.log.conversations import CharacterStore
 from innkeeper.library.log.scenes import SceneTemplateStore
-from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.operations.scenes.request import scene_request
 from innkeeper.operations.scenes.scenes import ComposedScene, Scenes, SceneTerms
 from tests.library.opening import enable_adults

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from innkeeper.gate.tier import Ceilings, Tier
 from innkeeper.inference.fake import Answer, EchoServer, FakeReply
 from innkeeper.jobs.assets import FolderAssets
 from innkeeper.jobs.media_jobs import MediaJobs
@@ -20,7 +21,6 @@ from innkeeper.library.library import Library
 from innkeeper.library.log.conversations import CharacterStore
 from innkeeper.library.log.scenes import SceneStore, SceneTemplateStore
 from innkeeper.library.models.stores import ModelStore, ProviderStore
-from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.operations.scenes.figures import numbers_in
 from innkeeper.operations.scenes.request import scene_request
 from innkeeper.operations.scenes.scenes import ComposedScene, MadeScene, Scenes, SceneTerms

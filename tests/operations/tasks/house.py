@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from innkeeper.gate.tier import Tier
 from innkeeper.inference.fake import EchoServer
 from innkeeper.inference.routing.deployment import Deployment, with_embedded
 from innkeeper.inference.routing.models import RouteModels
@@ -17,7 +18,6 @@ from innkeeper.inference.routing.routed import RoutedModels
 from innkeeper.inference.routing.router import Router
 from innkeeper.library.catalogue.deployments import model_deployments
 from innkeeper.library.library import Library
-from innkeeper.library.tier import Tier
 from innkeeper.operations.tasks.execution import TextTasks
 
 __all__ = ["deployment", "library_at", "run"]

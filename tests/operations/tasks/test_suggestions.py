@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from innkeeper.gate.tier import Ceilings, Tier
 from innkeeper.inference.errors import AnswerError, HttpError
 from innkeeper.inference.fake import Answer, EchoServer, FakeReply
 from innkeeper.inference.routing.models import RouteModels
@@ -19,7 +20,6 @@ from innkeeper.inference.routing.routed import RoutedModels
 from innkeeper.inference.routing.router import Router
 from innkeeper.library.errors import FieldError, TemplateNotFoundError, TierBlockedError
 from innkeeper.library.library import Library
-from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.operations.tasks.execution import TextTasks
 from innkeeper.operations.tasks.suggestions import (
     ATTEMPTS,

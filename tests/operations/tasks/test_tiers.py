@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from innkeeper.gate.tier import Ceilings, Tier
 from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.errors import ProviderConnectionError
 from innkeeper.inference.response.events import Finished, ModelEvent, Started, TextDelta
@@ -23,7 +24,6 @@ from innkeeper.inference.routing.routed import RoutedModels
 from innkeeper.inference.routing.router import Router
 from innkeeper.library.library import Library
 from innkeeper.library.prepare.request import PrepareRequest
-from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.operations.tasks.execution import TextTask, TextTasks
 from innkeeper.prompt.errors import InnkeeperError
 from tests.library.opening import enable_adults, published

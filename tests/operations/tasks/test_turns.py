@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select, update
 
+from innkeeper.gate.tier import Ceilings, Tier
 from innkeeper.inference.errors import HttpError
 from innkeeper.inference.fake import Answer, EchoServer, FakeReply
 from innkeeper.library.db.log_tables import audit_events, conversations, enhancement_logs, messages
@@ -18,7 +19,6 @@ from innkeeper.library.library import Library
 from innkeeper.library.memory import NewMemory
 from innkeeper.library.rows import ConversationRow
 from innkeeper.library.templates.template import PRODUCTION
-from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.operations.tasks.opening import Opening, opened
 from innkeeper.operations.tasks.turn import CONTINUE, KICKOFF, TurnAnswer, TurnRequest
 from innkeeper.operations.tasks.turns import Turns

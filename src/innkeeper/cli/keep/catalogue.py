@@ -329,8 +329,8 @@ def preview(
     """Show the joined negative prompt, its tokens, and what was left out and why."""
     import msgspec
 
+    from innkeeper.gate.gate import TextKind
     from innkeeper.library.models.facts import require_known
-    from innkeeper.library.tiers.gate import TextKind
 
     if not (family or target):
         raise click.UsageError("name a family or a target")

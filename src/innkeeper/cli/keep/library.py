@@ -16,9 +16,9 @@ from innkeeper.cli.app.commands import json_option
 from innkeeper.prompt.once import decode
 
 if TYPE_CHECKING:
+    from innkeeper.gate.tier import Ceilings
     from innkeeper.library.library import Library
     from innkeeper.library.options import Options
-    from innkeeper.library.tier import Ceilings
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -80,8 +80,8 @@ def ceilings(library: Library, age_record: Path | None, **more: Any) -> Ceilings
     """Return the ceilings of the person at the terminal: the account's according to the age record."""
     import msgspec
 
-    from innkeeper.library.tier import Ceilings
-    from innkeeper.library.tiers.gate import AgeVerification, account_ceiling
+    from innkeeper.gate.gate import AgeVerification, account_ceiling
+    from innkeeper.gate.tier import Ceilings
     from innkeeper.prompt.errors import FormatError, Where
 
     record = None

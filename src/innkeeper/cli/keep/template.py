@@ -24,10 +24,10 @@ from innkeeper.cli.keep.library import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from innkeeper.gate.tier import TierDecision
     from innkeeper.library.library import Library
     from innkeeper.library.prepare.request import PrepareRequest, RenderedAnswer, Resolved
     from innkeeper.library.templates.template import TemplateVersion
-    from innkeeper.library.tier import TierDecision
     from innkeeper.prompt.errors import InnkeeperError
 
 

@@ -46,8 +46,8 @@ def check(
 
     The answer has positions and categories, never the text. A block is recorded as an audit event.
     """
+    from innkeeper.gate.gate import TextKind, character_ceiling
     from innkeeper.library.prepare.request import tier_facts
-    from innkeeper.library.tiers.gate import TextKind, character_ceiling
     from innkeeper.prompt.errors import UnknownNameError
 
     if text is not None and path is not None:

@@ -35,8 +35,8 @@ def invite(
     url: str | None, *, hosts: tuple[str, ...], tier: str, priority: int, minutes: float, who: str, as_json: bool
 ) -> None:
     """Create an invitation that enrols one worker, once. It is shown only now."""
+    from innkeeper.gate.tier import Tier
     from innkeeper.inference.client.egress import Egress
-    from innkeeper.library.tier import Tier
     from innkeeper.library.workers.store import WorkerStore
 
     Egress(hosts)

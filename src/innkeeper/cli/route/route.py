@@ -51,11 +51,11 @@ def explain(url: str | None, *, as_json: bool, tier: str, needs: tuple[str, ...]
 
     import msgspec
 
+    from innkeeper.gate.tier import Tier
     from innkeeper.inference.routing.policy import policy_for
     from innkeeper.inference.routing.router import Router, RouteRequest
     from innkeeper.library.catalogue.deployments import read_policies
     from innkeeper.library.models.stores import RoutePolicyStore
-    from innkeeper.library.tier import Tier
     from innkeeper.library.workers.store import WorkerStore
 
     now = monotonic()

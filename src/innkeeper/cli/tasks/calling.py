@@ -126,7 +126,7 @@ def _pictures(library: Any) -> Iterator[Callable[[], MediaJobs]]:
 
 def _grant(library: Any, age_record: Path | None) -> Grant:
     from innkeeper.cli.keep.library import ceilings
-    from innkeeper.library.tier import Tier
+    from innkeeper.gate.tier import Tier
     from innkeeper.service.guard.grants import Grant
 
     account = ceilings(library, age_record).account

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
+from innkeeper.gate.tier import Tier
 from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueNegative, CatalogueProvider
 from innkeeper.library.templates.template import PARTIAL, Labelled, PartRef, TemplateKey, TemplateVersion
-from innkeeper.library.tier import Tier
 
 
 class AnswerSource(StrEnum):

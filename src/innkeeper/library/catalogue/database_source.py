@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 import msgspec
 from sqlalchemy import delete, insert, select
 
+from innkeeper.gate.tier import Tier
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.rows import (
     DATES,
@@ -32,7 +33,6 @@ from innkeeper.library.db.schema import CHANNEL
 from innkeeper.library.db.tables import api_models, api_providers, negative_prompts, prompt_cache_snapshot
 from innkeeper.library.rows import StoredRow
 from innkeeper.library.templates.template import Labelled, PartRef
-from innkeeper.library.tier import Tier
 from innkeeper.prompt.errors import InnkeeperError
 
 if TYPE_CHECKING:

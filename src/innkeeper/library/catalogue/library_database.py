@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from innkeeper.gate.gate import TierGate
+from innkeeper.gate.tier import Tier
 from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.catalogue.snapshot import SnapshotFile, snapshot_of
 from innkeeper.library.db.connection import find_target
 from innkeeper.library.errors import DatabaseUnreachableError
-from innkeeper.library.tier import Tier
-from innkeeper.library.tiers.gate import TierGate
 from innkeeper.library.tiers.rules import OperatorRules, rules_of
 from innkeeper.prompt.errors import FormatError, InnkeeperError
 from innkeeper.prompt.machine import home

@@ -15,11 +15,11 @@ from typing import Any, Final
 
 import msgspec
 
+from innkeeper.gate.tier import Tier
 from innkeeper.library.builtins import packaged
 from innkeeper.library.catalogue.catalogue import AnswerSource, Bucket, Catalogue
 from innkeeper.library.errors import TemplateNotFoundError, need, need_texts
 from innkeeper.library.templates.template import PRODUCTION, MatchLevel, TemplateKey, TemplateVersion, model_key
-from innkeeper.library.tier import Tier
 
 
 class Execution(StrEnum):

@@ -7,9 +7,9 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from innkeeper.gate.tier import Tier
 from innkeeper.library import rows
 from innkeeper.library.rows import StoredRow
-from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import FormatError, Where
 

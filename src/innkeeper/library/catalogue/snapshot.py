@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.content.files.private import write_private
+from innkeeper.gate.tier import Tier
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.rows import (
     DATES,
@@ -22,7 +23,6 @@ from innkeeper.library.catalogue.rows import (
 from innkeeper.library.limits import SNAPSHOT_MAX_BYTES
 from innkeeper.library.rows import StoredRow
 from innkeeper.library.templates.template import Labelled, read_version, write_version
-from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import parse_json, to_json
 from innkeeper.prompt.errors import FormatError, InputError, Where
 

@@ -28,9 +28,9 @@ from sqlalchemy.dialects.postgresql import TIMESTAMP
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.expression import FunctionElement
 
+from innkeeper.gate.tier import Tier
 from innkeeper.library.errors import DatabaseCorruptError
 from innkeeper.library.rows import fields_of
-from innkeeper.library.tier import Tier
 from innkeeper.prompt.errors import FormatError
 
 if TYPE_CHECKING:

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import delete, insert, select, true, update
 
+from innkeeper.gate.gate import TextKind, TierGate
+from innkeeper.gate.limits import ADULT_AGE
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.log_tables import characters, conversations, memories, messages
 from innkeeper.library.db.owner import Owner
 from innkeeper.library.db.rows import checked, first_row, insert_new, typed_rows
 from innkeeper.library.errors import ConflictError, NotFoundError, is_storable
-from innkeeper.library.limits import ADULT_AGE, MAX_HISTORY_CHARS, MAX_MESSAGE_CHARS
+from innkeeper.library.limits import MAX_HISTORY_CHARS, MAX_MESSAGE_CHARS
 from innkeeper.library.models.stores import RowStore
 from innkeeper.library.rows import CharacterRow, ConversationRow, MessageRow
-from innkeeper.library.tiers.gate import TextKind, TierGate
 from innkeeper.library.tiers.moderation import moderate, row_texts
 from innkeeper.prompt.errors import LimitError, Where
 

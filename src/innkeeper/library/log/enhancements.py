@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from innkeeper.gate.tier import TierDecision
 from innkeeper.library.catalogue.resolver import Resolution
 from innkeeper.library.errors import TierBlockedError
 from innkeeper.library.log.queue import LogQueue, QueuedRow
 from innkeeper.library.prepare.request import PreparedPrompt, PrepareRequest
 from innkeeper.library.templates.template import PRODUCTION
-from innkeeper.library.tier import TierDecision
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import InnkeeperError
 
 if TYPE_CHECKING:
+    from innkeeper.gate.gate import Checked
     from innkeeper.library.catalogue.library_database import LibraryDatabase
     from innkeeper.library.db.engine import Database
     from innkeeper.library.log.metrics import Metrics
     from innkeeper.library.outside import Outside
     from innkeeper.library.prepare.preparation import Preparation
-    from innkeeper.library.tiers.gate import Checked
 
 
 _DETAIL: Final = 300

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import delete, func, or_, select, update
 
+from innkeeper.gate.gate import TextKind, TierGate
+from innkeeper.gate.tier import Tier
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.log_tables import memories
 from innkeeper.library.db.owner import Owner
@@ -19,8 +21,6 @@ from innkeeper.library.errors import FieldError, NotFoundError, is_storable
 from innkeeper.library.limits import MAX_MEMORIES, MAX_MEMORY_CHARS
 from innkeeper.library.memory import SCOPES, MemoryRow, NewMemory, reach
 from innkeeper.library.rows import ConversationRow
-from innkeeper.library.tier import Tier
-from innkeeper.library.tiers.gate import TextKind, TierGate
 from innkeeper.library.tiers.moderation import moderate
 from innkeeper.prompt.errors import LimitError, Where
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import msgspec
 from sqlalchemy import or_, select, update
 
+from innkeeper.gate.gate import TextKind, TierGate
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.log_tables import conversations
 from innkeeper.library.db.owner import Owner
@@ -21,7 +22,6 @@ from innkeeper.library.db.scene_tables import character_scenes, scene_states, sc
 from innkeeper.library.errors import ConflictError, NotFoundError
 from innkeeper.library.models.stores import RowStore
 from innkeeper.library.rows import SceneRow, SceneTemplateRow
-from innkeeper.library.tiers.gate import TextKind, TierGate
 from innkeeper.library.tiers.moderation import moderate, row_texts
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze
 from innkeeper.prompt.errors import Where

@@ -15,11 +15,11 @@ from typing import Final, Literal
 
 import msgspec
 
+from innkeeper.gate.tier import Ceilings, Tier
 from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueNegative, CatalogueProvider
 from innkeeper.library.models.emphasis import unweighted
 from innkeeper.library.models.json_columns import ModelCapabilities, read_json
-from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.prompt.data import FrozenDict, thaw
 from innkeeper.prompt.errors import ConfigError, InnkeeperError, UnknownNameError
 from innkeeper.prompt.once import convert

@@ -13,9 +13,9 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from innkeeper.gate.gate import TextKind
 from innkeeper.library.templates.template import TemplateVersion
 from innkeeper.library.templates.values import fenced
-from innkeeper.library.tiers.gate import TextKind
 
 VARIABLES: Final[Mapping[str, str]] = {"memory": "key_facts", "scene": "scene_context", "voice": "voice_examples"}
 """The variable of a template that takes a part, by the kind of part."""

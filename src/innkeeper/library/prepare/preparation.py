@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from innkeeper.budget import Costing, Evicted, TrimReport, framing_of
+from innkeeper.gate.gate import TextKind
+from innkeeper.gate.tier import Tier, TierDecision
 from innkeeper.library.builtins import packaged
 from innkeeper.library.catalogue.catalogue import AnswerSource
 from innkeeper.library.catalogue.resolver import Resolution
@@ -40,8 +42,6 @@ from innkeeper.library.templates.cache import key_of
 from innkeeper.library.templates.partials import Lookup
 from innkeeper.library.templates.rendering import PROGRAMS, RenderedTemplate, render
 from innkeeper.library.templates.template import OPERATOR, TemplateVersion
-from innkeeper.library.tier import Tier, TierDecision
-from innkeeper.library.tiers.gate import TextKind
 from innkeeper.prompt.data import freeze
 from innkeeper.prompt.errors import MaxTokensExceededError
 from innkeeper.prompt.plan import Plan

@@ -13,6 +13,8 @@ import msgspec
 
 from innkeeper.budget import Evicted
 from innkeeper.budget.window import evicted_of
+from innkeeper.gate.gate import TextKind
+from innkeeper.gate.tier import Ceilings, Decision, Tier, TierDecision
 from innkeeper.library.catalogue.resolver import Resolution, ResolveRequest
 from innkeeper.library.errors import need, need_texts
 from innkeeper.library.models.facts import NegativePrompt
@@ -21,8 +23,6 @@ from innkeeper.library.prepare.parts import PromptPart, part_texts
 from innkeeper.library.prepare.segments import Segment
 from innkeeper.library.templates.rendering import RenderedTemplate
 from innkeeper.library.templates.template import PRODUCTION, TemplateVersion
-from innkeeper.library.tier import Ceilings, Decision, Tier, TierDecision
-from innkeeper.library.tiers.gate import TextKind
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import StrictModeError
 from innkeeper.prompt.message import Message

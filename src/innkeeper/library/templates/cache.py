@@ -17,11 +17,11 @@ from typing import Any
 
 import msgspec
 
+from innkeeper.gate.tier import Tier
 from innkeeper.library.limits import RENDERED_CACHE_CHARS, RENDERED_CACHE_ENTRIES, RENDERED_CACHE_SECONDS
 from innkeeper.library.templates.partials import Composed
 from innkeeper.library.templates.rendering import RENDERER_VERSION, RenderedTemplate
 from innkeeper.library.templates.template import sealed
-from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import to_json
 from innkeeper.prompt.determinism import Clock
 from innkeeper.prompt.errors import InnkeeperError

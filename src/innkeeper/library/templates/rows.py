@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import Select, TextualSelect, select, text
 
+from innkeeper.gate.tier import Tier
 from innkeeper.library.db.rows import checked
 from innkeeper.library.db.tables import template_labels, template_versions, templates
 from innkeeper.library.errors import DatabaseCorruptError
@@ -21,7 +22,6 @@ from innkeeper.library.templates.template import (
     flat_fields,
     sealed,
 )
-from innkeeper.library.tier import Tier
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.once import convert
 

@@ -16,8 +16,8 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from innkeeper.gate.tier import Tier
 from innkeeper.library.errors import FieldError
-from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, to_json
 from innkeeper.prompt.errors import FormatError, Where
 from innkeeper.prompt.once import convert

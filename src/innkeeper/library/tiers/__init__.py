@@ -1,1 +1,1 @@
-"""Content tiers: the operator's policy and rules, the detector, and the gate that every text passes."""
+"""Content tiers in the database: the operator's policy, rules and lists, and the moderation of what is saved."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from innkeeper.gate.gate import TextKind, TierGate
+from innkeeper.gate.tier import Decision
 from innkeeper.library.db.rows import AuditStore
 from innkeeper.library.errors import TierBlockedError
-from innkeeper.library.tier import Decision
-from innkeeper.library.tiers.gate import TextKind, TierGate
 from innkeeper.library.tiers.rules import rules_of
 from innkeeper.prompt.errors import InnkeeperError, Where
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from innkeeper.gate.detector import Detector, default_detector
+from innkeeper.gate.gate import TierGate, TierPolicy
+from innkeeper.gate.words.lexicon import Lexicon
 from innkeeper.library.errors import DatabaseCorruptError
-from innkeeper.library.tiers.detector import Detector, default_detector
-from innkeeper.library.tiers.gate import TierGate, TierPolicy
-from innkeeper.library.tiers.lexicon import Lexicon
 from innkeeper.prompt.data import EMPTY, thaw
 from innkeeper.prompt.errors import InputError
 from innkeeper.prompt.once import convert

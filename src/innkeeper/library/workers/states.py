@@ -7,8 +7,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
+from innkeeper.gate.tier import Tier
 from innkeeper.library.rows import StoredRow
-from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import UsageError
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Final, TypedDict, cast
 import msgspec
 from msgspec import Meta
 
+from innkeeper.gate.gate import TextKind
 from innkeeper.library.prepare.request import PrepareRequest, tier_facts
-from innkeeper.library.tiers.gate import TextKind
 from innkeeper.operations.operation import Operation
 from innkeeper.operations.scope import Scope
 from innkeeper.prompt.errors import UsageError, Where

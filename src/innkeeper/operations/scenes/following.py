@@ -18,9 +18,9 @@ from innkeeper.prompt.allowance import allowed
 from innkeeper.prompt.errors import InnkeeperError
 
 if TYPE_CHECKING:
+    from innkeeper.gate.tier import Tier
     from innkeeper.library.db.owner import Owner
     from innkeeper.library.library import Library
-    from innkeeper.library.tier import Tier
 
 
 def follow_talk(library: Library, owner: Owner, conversation_id: str, tier: Tier) -> None:

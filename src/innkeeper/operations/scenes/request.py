@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
+from innkeeper.gate.limits import ADULT_AGE
 from innkeeper.library.errors import FieldError, is_storable, need_texts
-from innkeeper.library.limits import ADULT_AGE
 from innkeeper.library.rows import CharacterRow
 from innkeeper.operations.scenes.composition import SceneStyle
 from innkeeper.operations.scenes.limits import MAX_SCENE_CHARS, MAX_SCENE_ITEMS

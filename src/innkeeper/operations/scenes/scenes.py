@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from innkeeper.gate.gate import TextKind
+from innkeeper.gate.tier import Ceilings, Decision, Tier, TierDecision
 from innkeeper.jobs.job import SCENE_KEY, Job, Mode
 from innkeeper.jobs.media import MediaRequest, pictures_read
 from innkeeper.jobs.media_jobs import Terms
@@ -27,8 +29,6 @@ from innkeeper.library.models.json_columns import ModelCapabilities, read_json
 from innkeeper.library.prepare.budget import Budget, budget_of
 from innkeeper.library.prepare.request import tier_facts
 from innkeeper.library.rows import SceneRow
-from innkeeper.library.tier import Ceilings, Decision, Tier, TierDecision
-from innkeeper.library.tiers.gate import TextKind
 from innkeeper.operations.scenes.composition import (
     CastMember,
     Composition,

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from innkeeper.gate.gate import TextKind, character_ceiling
+from innkeeper.gate.tier import Tier
 from innkeeper.jobs.assets import ASSET
 from innkeeper.library.db.owner import Owner
 from innkeeper.library.errors import ConflictError, NotFoundError
 from innkeeper.library.log.conversations import CharacterStore, card_texts
 from innkeeper.library.log.scenes import SceneStore, SceneTemplateStore, StoredSceneState
 from innkeeper.library.rows import CharacterRow, ConversationRow, MessageRow, SceneRow, SceneTemplateRow
-from innkeeper.library.tier import Tier
-from innkeeper.library.tiers.gate import TextKind, character_ceiling
 from innkeeper.library.tiers.moderation import row_texts
 from innkeeper.operations.scenes.figures import FigureRole
 from innkeeper.operations.scenes.limits import MAX_FACT_CHARS

@@ -14,12 +14,12 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from innkeeper.gate.tier import Ceilings
 from innkeeper.library.errors import TierBlockedError
 from innkeeper.library.models.facts import ModelFacts
 from innkeeper.library.prepare.budget import cut_text
 from innkeeper.library.prepare.conversation import template_values
 from innkeeper.library.prepare.request import PrepareRequest
-from innkeeper.library.tier import Ceilings
 from innkeeper.operations.scenes.modes import SceneMode
 from innkeeper.operations.scenes.reading import SceneContext
 from innkeeper.operations.scenes.request import SceneRequest

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, TypedDict
 
 import msgspec
 
+from innkeeper.gate.tier import Tier
 from innkeeper.inference.response.response import ModelResponse, Usage
 from innkeeper.inference.routing.deployment import Deployment
 from innkeeper.inference.routing.trace import RouteTrace
@@ -15,7 +16,6 @@ from innkeeper.library.library import Library
 from innkeeper.library.log.enhancements import Done
 from innkeeper.library.models.facts import NegativePrompt
 from innkeeper.library.prepare.request import PreparedPrompt, resolution_facts, tier_facts
-from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import EMPTY, FrozenDict, parse_json
 from innkeeper.prompt.errors import InnkeeperError
 

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from innkeeper.gate.tier import Ceilings
 from innkeeper.inference.errors import DecodeError
 from innkeeper.inference.routing.deployment import EMBEDDED
 from innkeeper.library.catalogue.catalogue import AnswerSource
@@ -23,7 +24,6 @@ from innkeeper.library.models.facts import Measure
 from innkeeper.library.prepare.budget import Budget, Dropped
 from innkeeper.library.prepare.request import PreparedPrompt, PrepareRequest
 from innkeeper.library.prepare.segments import Compressed, Repair, fit_segments
-from innkeeper.library.tier import Ceilings
 from innkeeper.operations.tasks.answer import TaskAnswer, Written
 from innkeeper.operations.tasks.execution import TextTask, TextTasks
 from innkeeper.operations.tasks.phrases import NORMALISER, normalised, segments_of

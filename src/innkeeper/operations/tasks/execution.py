@@ -19,6 +19,7 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
+from innkeeper.gate.tier import TierDecision
 from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.errors import BudgetError, DecodeError
@@ -35,7 +36,6 @@ from innkeeper.library.log.enhancements import Done
 from innkeeper.library.models.facts import facts_of
 from innkeeper.library.prepare.request import Decided, PreparedPrompt, PrepareRequest
 from innkeeper.library.templates.rendering import RenderedTemplate
-from innkeeper.library.tier import TierDecision
 from innkeeper.operations.tasks.answer import EMBEDDED_MODEL, TaskAnswer, Written, answer_of, done_of, once_each
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, LimitError, StrictModeError

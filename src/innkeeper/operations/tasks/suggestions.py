@@ -13,14 +13,14 @@ from typing import Any, Final
 
 import msgspec
 
+from innkeeper.gate.gate import TextKind, character_ceiling
+from innkeeper.gate.tier import Ceilings
 from innkeeper.inference.errors import AnswerError, HttpError
 from innkeeper.inference.routing.router import NoRouteError
 from innkeeper.library.errors import FieldError, need_texts
 from innkeeper.library.log.enhancements import Done
 from innkeeper.library.prepare.conversation import template_values
 from innkeeper.library.prepare.request import PrepareRequest
-from innkeeper.library.tier import Ceilings
-from innkeeper.library.tiers.gate import TextKind, character_ceiling
 from innkeeper.operations.tasks.answer import TaskAnswer, Written, json_object
 from innkeeper.operations.tasks.execution import TextTask, TextTasks
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, parse_json

@@ -7,11 +7,11 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from innkeeper.gate.tier import Ceilings
 from innkeeper.library.errors import FieldError, need_texts
 from innkeeper.library.memory import MemoryRow, NewMemory
 from innkeeper.library.rows import CharacterRow, ConversationRow, MessageRow
 from innkeeper.library.templates.postprocessing import Cast, Processed
-from innkeeper.library.tier import Ceilings
 from innkeeper.operations.tasks.answer import TaskAnswer
 from innkeeper.operations.tasks.execution import TextTask
 from innkeeper.prompt.data import EMPTY, FrozenDict

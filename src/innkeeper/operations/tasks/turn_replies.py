@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.library.tier import Tier
+from innkeeper.gate.tier import Tier
 from innkeeper.operations.tasks.turn import TurnAnswer
 
 DIAGNOSTICS: Final[Mapping[str, str]] = {

@@ -13,6 +13,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from innkeeper.gate.gate import TextKind
+from innkeeper.gate.tier import TierDecision
 from innkeeper.inference.errors import DecodeError
 from innkeeper.inference.requests.request import GenerationRequest
 from innkeeper.inference.response.fold import ResponseFold
@@ -21,8 +23,6 @@ from innkeeper.library.errors import FieldError, TemplateNotFoundError
 from innkeeper.library.prepare.parts import set_off
 from innkeeper.library.prepare.request import PrepareRequest, texts_of, tier_facts
 from innkeeper.library.templates.postprocessing import Cast, PostProcessing, Processed
-from innkeeper.library.tier import TierDecision
-from innkeeper.library.tiers.gate import TextKind
 from innkeeper.operations.tasks.answer import REFUSALS, TaskAnswer
 from innkeeper.operations.tasks.execution import Flow, TextTasks
 from innkeeper.operations.tasks.turn import PreparedTurn, ProfileFacts

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from innkeeper.gate.gate import character_ceiling
+from innkeeper.gate.tier import Ceilings, Tier
 from innkeeper.library.db.owner import Owner
 from innkeeper.library.errors import ConflictError, TierBlockedError
 from innkeeper.library.memory import MemoryRow, remembered
@@ -23,8 +25,6 @@ from innkeeper.library.prepare.request import PrepareRequest, texts_of, tier_fac
 from innkeeper.library.rows import CharacterRow, ConversationRow, MessageRow
 from innkeeper.library.templates.postprocessing import Cast
 from innkeeper.library.templates.template import PRODUCTION
-from innkeeper.library.tier import Ceilings, Tier
-from innkeeper.library.tiers.gate import character_ceiling
 from innkeeper.operations.tasks.answer import TaskAnswer
 from innkeeper.operations.tasks.execution import TextTask, TextTasks
 from innkeeper.operations.tasks.turn import PreparedTurn, ProfileFacts, TurnAnswer, TurnRequest

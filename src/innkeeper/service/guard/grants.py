@@ -27,7 +27,7 @@ from innkeeper.prompt.once import convert
 from innkeeper.service.errors import MAX_KEY_FILE, ScopeError
 
 if TYPE_CHECKING:
-    from innkeeper.library.tier import Ceilings
+    from innkeeper.gate.tier import Ceilings
 
 
 SURFACES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
@@ -118,7 +118,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     @property
     def ceilings(self) -> Ceilings:
         """What lies above the tier that a call asks for: the word of the operator alone, the general tier without one."""
-        from innkeeper.library.tier import Ceilings, Tier
+        from innkeeper.gate.tier import Ceilings, Tier
 
         return Ceilings(account=Tier.of(self.tier))
 

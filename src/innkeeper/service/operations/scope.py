@@ -10,8 +10,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from innkeeper.gate.tier import Ceilings
 from innkeeper.library.db.owner import Owner
-from innkeeper.library.tier import Ceilings
 from innkeeper.operations.scope import TaskTerms
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import UnavailableError, Where

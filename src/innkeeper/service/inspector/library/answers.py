@@ -7,11 +7,11 @@ from typing import Final
 
 import msgspec
 
+from innkeeper.gate.evidence import ABSOLUTE
+from innkeeper.gate.gate import TextKind, TierPolicy, character_ceiling
+from innkeeper.gate.tier import Ceilings, Tier, TierDecision, effective_tier
 from innkeeper.library.catalogue import resolver
 from innkeeper.library.models.facts import ceilings_of
-from innkeeper.library.tier import Ceilings, Tier, TierDecision, effective_tier
-from innkeeper.library.tiers.evidence import ABSOLUTE
-from innkeeper.library.tiers.gate import TextKind, TierPolicy, character_ceiling
 from innkeeper.prompt.errors import LimitError, UnknownNameError
 from innkeeper.service.inspector.access import Visitor
 from innkeeper.service.inspector.library.library_access import LibraryScope
