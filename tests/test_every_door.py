@@ -52,21 +52,11 @@ DIFFERENCES: Final = (
         ("openai", "openrouter"),
     ),
     # One resolution of profile and route for every door.
-    Difference("build", WHOLE, "a chat that has not begun has no greeting", tuple(CASES.keys() - set(CHATS))),
-    Difference(
-        *("build", WHOLE - {"body"}, "the plan is counted for the dialect of chat completions"), CHATS, OTHER_DIALECTS
-    ),
-    Difference("build", frozenset({"fingerprint"}), "the plan has no dialect", CHATS, ("openrouter",)),
     Difference("page", WHOLE, "a chat that has not begun has no greeting", tuple(CASES.keys() - set(CHATS))),
     Difference("page", WHOLE, "a body is written anew for the route", ("long",), OTHER_DIALECTS),
     Difference("page", WHOLE - {"body"}, "the plan has no model and no dialect", ("long",), ("openrouter",)),
     Difference("page", WHOLE - {"body"}, "the plan has no model and no dialect", ("lorebook",), OTHER_DIALECTS),
     Difference("page", frozenset({"fingerprint"}), "the plan has no model and no dialect", CHATS),
-    Difference("ask", frozenset({"body"}), "the body is the route's dialect's, not the profile's", ("text",)),
-    # The answer's limit is the reserve.
-    Difference("ask", WHOLE - {"body"}, "a limit that is set reserves nothing", ("options",), ("openrouter",)),
-    Difference("ask", frozenset({"tokens"}), "a limit that is set reserves nothing", ("options",)),
-    Difference("ask", frozenset({"fingerprint"}), "the plan has no dialect", models=("openrouter",)),
     # Doors without loss.
     Difference("responses", frozenset({"fingerprint"}), "a schema is kept in the protocol's shape", ("schema",)),
     Difference("messages", frozenset({"fingerprint"}), "a schema is kept in the protocol's shape", ("schema",)),

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from innkeeper.conversation.client_turn import ProfileTurn as ProfileTurn
     from innkeeper.conversation.client_turn import TurnInput as TurnInput
     from innkeeper.conversation.client_turn import profile_turn as profile_turn
+    from innkeeper.conversation.client_turn import settled_request as settled_request
     from innkeeper.conversation.conversation import Conversation as Conversation
     from innkeeper.conversation.conversation import ConversationTurn as ConversationTurn
     from innkeeper.conversation.reply import Reply as Reply
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from innkeeper.conversation.store import ConversationStore as ConversationStore
 
 _HOMES: Final = {
-    "client_turn": ("ProfileTurn", "TurnInput", "profile_turn"),
+    "client_turn": ("ProfileTurn", "TurnInput", "profile_turn", "settled_request"),
     "conversation": ("Conversation", "ConversationTurn"),
     "reply": ("Reply", "ReplyRules", "ReplyStream", "finished_reply"),
     "state": ("ConversationState",),

@@ -7,13 +7,12 @@ asked, `ProfileTurn.answered` after it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from innkeeper.content.preset import Preset
-from innkeeper.conversation.greetings import greetings_before
+from innkeeper.conversation.greetings import greeting_messages, greetings_before
 from innkeeper.conversation.reply import Reply, ReplyRules, answered_request, finished_reply
 from innkeeper.conversation.state import ConversationState, prefix_keys
 from innkeeper.dialects.options import neutral
@@ -24,7 +23,7 @@ from innkeeper.prompt.message import messages_of
 from innkeeper.prompt.request import MAX_TOKENS
 from innkeeper.prompt.text import shorten
 from innkeeper.taverns import TAVERNS, build
-from innkeeper.taverns.participants import cards_of, name_of, speaker_of
+from innkeeper.taverns.participants import name_of, speaker_of
 from innkeeper.taverns.profiles.opened import OpenProfile
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ class TurnInput(msgspec.Struct, frozen=True, kw_only=True):
     answers, if it is known. ``now`` and ``seed`` are used if the profile has none of its own.
     """
 
-    messages: tuple[Message, ...]
+    messages: tuple[Message, ...] = ()
     options: FrozenDict = EMPTY
     tools: tuple[FrozenDict, ...] = ()
     model: str | None = None
@@ -150,11 +149,13 @@ def _prepared(profile: OpenProfile, turn: TurnInput, before: ConversationState, 
     notes: list[Note] = []
     messages = _with_stored_texts(turn.messages, before)
     chat = [message for message in messages if message.role not in _SYSTEM]
-    base = _settled(profile, turn, before, notes)
+    own = profile.profile.seed
+    seeded = msgspec.structs.replace(turn, seed=own) if isinstance(own, int) else turn
+    base, settled = settled_request(profile.request, seeded, before)
     greetings = greetings_before(profile, base, before, chat, ports or Ports())
     request = _with_system(profile, base, messages, notes)
     request = _with_chat(profile, request, messages, chat, greetings)
-    return _Prepared(request, greetings, tuple(notes))
+    return _Prepared(request, greetings, (*settled, *notes))
 
 
 def _with_stored_texts(messages: Sequence[Message], state: ConversationState) -> Sequence[Message]:
@@ -169,29 +170,35 @@ def _with_stored_texts(messages: Sequence[Message], state: ConversationState) ->
     ]
 
 
-def _settled(profile: OpenProfile, turn: TurnInput, state: ConversationState, notes: list[Note]) -> BuildRequest:
-    """Return the profile's request with the client's settings and the state: all but the chat."""
-    own, base = profile.profile, profile.request
-    window = own.context_window if own.context_window is not None else turn.context_window
+def settled_request(
+    base: BuildRequest, turn: TurnInput, state: ConversationState | None = None
+) -> tuple[BuildRequest, tuple[Note, ...]]:
+    """Return a request with the route's and the client's settings and the state, all but the chat; and notes.
+
+    Every door resolves model, dialect, window, options and the answer's length by this.
+    """
+    before = state or ConversationState()
+    notes: list[Note] = []
+    window = base.context_window if base.context_window is not None else turn.context_window
     options = {**neutral(turn.defaults), **neutral(base.options), **_client_options(turn, notes)}
-    reserve = _reserve(options, own.reserve, window, notes)
+    reserve = _reserve(options, base.reserved_tokens or None, window, notes)
     fields: dict[str, Any] = {
         "options": options if reserve is None else {**options, "max_tokens": reserve},
-        "tools": turn.tools,
-        "model": turn.model or own.model,
-        "dialect": turn.dialect or own.dialect or "openai",
+        "tools": turn.tools or base.tools,
+        "model": turn.model or base.model,
+        "dialect": turn.dialect or base.dialect or "openai",
         "context_window": window,
         "reserved_tokens": _default_reserve(base) if reserve is None else reserve,
-        "now": own.now if own.now != "clock" else turn.now,
-        "seed": own.seed if isinstance(own.seed, int) else turn.seed,
-        "variables": state.variables or base.variables,
-        "lore_state": state.carry,
+        "now": turn.now if base.now is None else base.now,
+        "seed": turn.seed,
+        "variables": before.variables or base.variables,
+        "lore_state": before.carry or base.lore_state,
     }
-    if state.metadata:
+    if before.metadata:
         stored = base.settings.get("chat_metadata")
         stored = stored if isinstance(stored, Mapping) else EMPTY
-        fields["settings"] = {**base.settings, "chat_metadata": {**stored, **state.metadata}}
-    return base.with_(**fields)
+        fields["settings"] = {**base.settings, "chat_metadata": {**stored, **before.metadata}}
+    return base.with_(**fields), tuple(notes)
 
 
 def _client_options(turn: TurnInput, notes: list[Note]) -> dict[str, Any]:
@@ -250,9 +257,8 @@ def _with_chat(
 ) -> BuildRequest:
     """Return the request with the chat; a plain last message of the user is the new message."""
     with_system, with_names = profile.profile.system == "chat", profile.profile.names
-    members = [name_of(card, "") for card in cards_of(request.group)]  # in a group each greets
     user = name_of(request.user, "User")
-    history = [Message("assistant", text, name) for text, name in zip_longest(greetings, members[: len(greetings)])]
+    history = greeting_messages(greetings, request)
     sent = [message for message in messages if with_system or message.role not in _SYSTEM]
     guests = request.tavern == _SILLY
     history += [_spoken(message, user, guest=guests) if with_names else _nameless(message) for message in sent]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Final
 
 from innkeeper.conversation.state import ConversationState
@@ -17,7 +18,7 @@ from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import to_json
 from innkeeper.prompt.determinism import noticing
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.taverns.participants import cards_of, greetings_of
+from innkeeper.taverns.participants import cards_of, greetings_of, name_of
 from innkeeper.taverns.profiles.opened import OpenProfile
 
 MAX_GREETINGS: Final = 16 * 1024 * 1024
@@ -51,6 +52,20 @@ def greetings_before(
     return (
         texts if seen.moment else _CACHE.put(key, texts, len(key[2]) + 4 * sum(map(len, texts)), alive=profile.request)
     )
+
+
+def opening_messages(request: BuildRequest, number: int, ports: Ports) -> list[Message]:
+    """Return the messages that a chat which has not begun begins with: the character's greeting, or each member's first.
+
+    Raises `UsageError` for a number that is no greeting's, and what a build raises.
+    """
+    return greeting_messages(_built(request, number, ports), request)
+
+
+def greeting_messages(greetings: Sequence[str], request: BuildRequest) -> list[Message]:
+    """Return greetings as messages; in a group each has its member's name."""
+    members = [name_of(card, "") for card in cards_of(request.group)]
+    return [Message("assistant", text, name) for text, name in zip_longest(greetings, members[: len(greetings)])]
 
 
 def _key(own: BuildRequest, base: BuildRequest, number: int, ports: Ports) -> _Key | None:

@@ -276,7 +276,9 @@ def _planned(request: PlanFiles, folder: Folder, **inputs: Any) -> Iterator[tupl
     with allowed(CALL_LIMITS):
         assets, ports = folder.assets(request.files), Ports()
         asked = assets.request({name: value for name, value in inputs.items() if value is not None})
-        yield build_plan(begun(assets, asked, ports, request.greeting), ports), assets
+        begun_request, notes = begun(assets, asked, ports, {"greeting": request.greeting, "model": request.model})
+        plan = build_plan(begun_request, ports)
+        yield plan.with_(notes=(*notes, *plan.notes)), assets
 
 
 def fitted(result: dict[str, Any]) -> dict[str, Any]:

@@ -20,11 +20,14 @@ from innkeeper.cli.prompt.asset_options import asset_options, install_options
 from innkeeper.cli.settings import completion
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rich.console import Console
 
     from innkeeper.cli.prompt.assets import AssetFiles
     from innkeeper.content.finding import Finding
-    from innkeeper.prompt import BuildRequest, Plan, Ports
+    from innkeeper.prompt import BuildRequest, Note, Plan, Ports
+    from innkeeper.taverns.profiles.profile import Profile
 
 
 @click.command()
@@ -78,9 +81,10 @@ def build(files: tuple[str, ...], **options: Any) -> None:
     ports = Ports(media=None if assets.prepared is None else assets.prepared.media)
     request = assets.request(fields, options["settings"])
     with allowed(command_limits(request), since=since):
-        plan = build_plan(begun(assets, request, ports, options["greeting"]), ports)
-        if assets.prepared is not None:
-            plan = plan.with_(notes=(*assets.prepared.notes, *plan.notes))
+        request, notes = begun(assets, request, ports, options)
+        plan = build_plan(request, ports)
+        notes = (*notes, *(() if assets.prepared is None else assets.prepared.notes))
+        plan = plan.with_(notes=(*notes, *plan.notes)) if notes else plan
         if options["replay_out"] is not None:
             _deliver(plan.replay(options["dialect"]).to_json(), options["replay_out"], force=options["force"])
         shown = _shown(plan, assets.findings, options)
@@ -92,29 +96,50 @@ def build(files: tuple[str, ...], **options: Any) -> None:
         _deliver(shown.encode("utf-8", "replace"), options["out"], force=options["force"])
 
 
-def begun(assets: AssetFiles, request: BuildRequest, ports: Ports, greeting: int | None) -> BuildRequest:
-    """Return the request with a chat that begins with the character's greeting, if it has none, as in SillyTavern.
+def begun(
+    assets: AssetFiles, request: BuildRequest, ports: Ports, options: Mapping[str, Any]
+) -> tuple[BuildRequest, tuple[Note, ...]]:
+    """Return the request as the service has it, settled by profile and route, with a greeting where no chat is; and notes.
 
     Raises `UsageError` for a greeting that the chat is too late for.
     """
-    from innkeeper.prompt import Message, UsageError
-    from innkeeper.taverns.participants import greetings_of
+    from innkeeper.conversation.greetings import opening_messages
+    from innkeeper.prompt import UsageError
 
-    if greeting is not None and request.history:
+    notes: tuple[Note, ...] = ()
+    number, own = options["greeting"], assets.profile
+    if number is not None and request.history:
         raise UsageError("the chat has begun: no greeting is added to it", hint="leave --greeting or the chat out")
-    if request.history or request.character is None or assets.fields.keys() & {"request"}:
-        return request
-    text = greetings_of(request, ports, greeting or 0)[greeting or 0]
-    return request.with_(history=(Message("assistant", text),)) if text else request
+    if own is not None:
+        request, notes = _settled(assets, own.profile, request, options["model"])
+        number = own.profile.greeting_number if number is None else number
+    else:
+        number = number or 0
+    if request.history or number is None or (own is None and "request" in assets.fields):
+        return request, notes
+    return request.with_(history=tuple(opening_messages(request, number, ports))), notes
+
+
+def _settled(
+    assets: AssetFiles, profile: Profile, request: BuildRequest, model: str | None
+) -> tuple[BuildRequest, tuple[Note, ...]]:
+    """Return the request of a profile for the route that would answer it, and notes."""
+    from innkeeper.cli.settings.model_choice import profile_choice
+    from innkeeper.cli.settings.settings import UserSettings
+    from innkeeper.conversation import TurnInput, settled_request
+
+    choice = profile_choice(assets.settings or UserSettings.read(), profile, model, need_address=False)
+    named = choice.address is None and not choice.is_local
+    fields: dict[str, Any] = {"model": choice.name or None} if named else choice.route.turn_fields(request.dialect)
+    return settled_request(request, TurnInput(**fields, seed=request.seed))
 
 
 def _model(assets: AssetFiles, model: str | None) -> str | None:
     """Return the model for the prompt: the option, which may be an alias, else the configured one."""
     from innkeeper.cli.settings.model_choice import named_model
 
-    settings = assets.settings if model or assets.profile is not None else assets.settled
-    model = model or (assets.profile.profile.model_name or None if assets.profile is not None else None)
-    return None if settings is None else named_model(settings, model)
+    settings = assets.settings if model else assets.settled
+    return None if settings is None or assets.profile is not None else named_model(settings, model)
 
 
 def _check_options(assets: AssetFiles, options: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from innkeeper.prompt.errors import UsageError
 if TYPE_CHECKING:
     from innkeeper.cli.settings.settings import SettingValue, UserSettings
     from innkeeper.inference.routing.route import Route
+    from innkeeper.taverns.profiles.profile import Profile
 
 
 LOCAL: Final = "local"
@@ -81,6 +82,24 @@ def choose_model(
             f"where the model {name!r} is, nobody has said", hint=f"{hint}; providers: {', '.join(PROVIDERS)}"
         )
     return ModelChoice(name, settings.address(address_setting.value), setting)
+
+
+def profile_choice(
+    settings: UserSettings,
+    profile: Profile,
+    model: str | None = None,
+    base_url: str | None = None,
+    *,
+    need_address: bool = True,
+) -> ModelChoice:
+    """Return the model that answers a profile: that of the options, else its own, where a route is a name or an alias.
+
+    Raises as `choose_model`.
+    """
+    if model is None and base_url is None:
+        base_url = profile.provider if profile.provider is not None and "://" in profile.provider else None
+        model = profile.model_name or None
+    return choose_model(settings, model, base_url, need_address=need_address)
 
 
 def named_model(settings: UserSettings, model: str | None = None) -> str | None:

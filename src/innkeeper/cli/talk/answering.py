@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import msgspec
 
 from innkeeper.cli.settings.keys import key_for
 from innkeeper.cli.settings.model_choice import LOCAL, ModelChoice
@@ -17,6 +19,7 @@ from innkeeper.prompt import Plan, Ports, UsageError
 
 if TYPE_CHECKING:
     from innkeeper.cli.settings.settings import UserSettings
+    from innkeeper.conversation import TurnInput
     from innkeeper.inference.adapters.adapter import ModelRequest
     from innkeeper.inference.local.model import LocalModel
     from innkeeper.inference.response.events import ModelEvent
@@ -68,9 +71,20 @@ class ModelHandle:
         return Ports(token_counter=self.counter, media=self.media)
 
     @property
-    def dialect(self) -> str | None:
-        """The dialect that its plans are counted in; None for that of chat completions."""
-        return None if self.route is None or self.route.dialect in _CHAT_DIALECTS else self.route.dialect
+    def turn(self) -> TurnInput:
+        """What it settles of a turn: model, dialect, window, options."""
+        from innkeeper.conversation import TurnInput
+
+        fields = {} if self.route is None else self.route.turn_fields()
+        return TurnInput(
+            **{**fields, "model": self.model, "context_window": self.window or fields.get("context_window")}
+        )
+
+    def speaking(self, dialect: str | None) -> ModelHandle:
+        """Return it with bodies of another dialect, if one is said."""
+        if dialect is None or self.route is None:
+            return self
+        return replace(self, route=msgspec.structs.replace(self.route, dialect=dialect))
 
     def request(self, plan: Plan, *, stream: bool = True) -> ModelRequest:
         """Return the request for a plan."""
@@ -93,10 +107,6 @@ class ModelHandle:
         self.client.close()
         if self.local is not None:
             self.local.close()
-
-
-_CHAT_DIALECTS: Final = frozenset({"openai", "openai-compatible", "openrouter"})
-"""Dialects with the messages of chat completions, in which a plan is counted by default."""
 
 
 class Nobody:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -15,6 +15,7 @@ from innkeeper.cli.talk.answering import ModelHandle, PlanAnswer
 from innkeeper.cli.talk.log import RecordedTurn, TalkState, TurnRecorder
 from innkeeper.content.chat import Chat
 from innkeeper.content.files.saving import save_chat
+from innkeeper.conversation.client_turn import settled_request
 from innkeeper.conversation.conversation import Conversation, ConversationTurn, Kind
 from innkeeper.conversation.store import ChatFile, ConversationStore
 from innkeeper.prompt import BuildRequest, InnkeeperError, Note, Plan, Ports, utc_now
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
 
 Builder = Callable[[BuildRequest, Ports], Plan]
 """Builds a request: `innkeeper.taverns.build`."""
-
-RESERVE: Final = 256
-"""Tokens reserved for a reply by default."""
 
 
 class _ReplyCutError(Exception):
@@ -118,7 +116,8 @@ class TerminalChat:
         """Let another model answer from now on; a window that was the former model's becomes its own."""
         window = self.base.context_window
         window = handle.window if window == self.handle.window else window
-        self.rebase(model=handle.model, context_window=window or handle.window)
+        turn = handle.turn
+        self.rebase(model=turn.model, dialect=turn.dialect, context_window=window or turn.context_window)
         before, self.handle = self.handle, replace(handle, media=self.handle.media)
         before.close()
 
@@ -216,18 +215,13 @@ def begin_chat(
     ``known`` is the chat to go on with, by default that of the store. With ``alone`` a greeting has no alternatives, which are a
     build each. Raises what the store and a build raise.
     """
-    base = request.with_(
-        model=handle.model,
-        context_window=request.context_window or handle.window,
-        reserved_tokens=request.reserved_tokens or RESERVE,
-        dialect=request.dialect or handle.dialect,
-    )
+    base, settled = settled_request(request, msgspec.structs.replace(handle.turn, seed=request.seed))
     known = known or (None if store is None else store.load())
     if known is not None:
         base = base.with_(settings={**base.settings, "chat_metadata": known.metadata})
     names = {"user_name": name_of(base.user, "User"), "character_name": name_of(base.character, "Assistant")}
     fresh = Chat(header={**names, "create_date": utc_now().isoformat(timespec="seconds"), "chat_metadata": {}})
-    talk = TerminalChat(Conversation(base=base, chat=known or fresh), handle, store=store, notes=notes)
+    talk = TerminalChat(Conversation(base=base, chat=known or fresh), handle, store=store, notes=(*notes, *settled))
     if known is not None or greeting is None:
         return talk
     if talk.conversation.members:

@@ -12,7 +12,7 @@ import click
 
 from innkeeper.cli.prompt.asset_options import STDIN
 from innkeeper.cli.prompt.assets import AssetFiles, request_fields
-from innkeeper.cli.settings.model_choice import ModelChoice, choose_model
+from innkeeper.cli.settings.model_choice import ModelChoice, choose_model, profile_choice
 from innkeeper.cli.settings.settings import SETTINGS, SettingValue, UserSettings
 from innkeeper.prompt.errors import UsageError
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from innkeeper.content.chat import Chat
     from innkeeper.inference.adapters.adapter import ModelRequest
     from innkeeper.prompt import BuildRequest
-    from innkeeper.taverns.profiles.profile import Profile
 
 
 @dataclass(frozen=True)
@@ -57,8 +56,8 @@ class SessionStart:
     def choice(self) -> ModelChoice:
         """The model that answers: that of the options, else the profile's or the conversation's, else that of the settings."""
         model, base_url = self.options["model"], self.options["base_url"]
-        if model is None and base_url is None and self.assets is not None and self.assets.profile is not None:
-            model, base_url = profile_model(self.assets.profile.profile)
+        if self.assets is not None and self.assets.profile is not None:
+            return profile_choice(self.settings, self.assets.profile.profile, model, base_url)
         if self.logged is None or model is not None or base_url is not None:
             return choose_model(self.settings, model, base_url)
         chat = self.logged.chat
@@ -81,8 +80,7 @@ class SessionStart:
         from innkeeper.cli.talk.answering import open_choice
         from innkeeper.cli.talk.log import TurnRecorder
 
-        handle = open_choice(self.choice, self.settings, self.request.context_window)
-        talk = self._talk(handle)
+        talk = self._talk(open_choice(self.choice, self.settings, self.request.context_window))
         if self.settings.get("logging") and not self.options["no_log"]:
             talk.recorder = TurnRecorder(self.kind, None if self.logged is None else self.logged.chat.id)
         return talk
@@ -101,14 +99,14 @@ class SessionStart:
         from innkeeper.cli.talk.answering import ModelHandle, Nobody
 
         name, window = self.choice.wire_name or self.choice.name, self.request.context_window
-        return self._talk(
-            ModelHandle(Nobody(), name, window, route=None if self.choice.is_local else self.choice.route)
-        )
+        return self._talk(ModelHandle(Nobody(), name, window, route=self.choice.route))
 
     def _talk(self, handle: ModelHandle) -> TerminalChat:
         from innkeeper.cli.talk.conversation import begin_chat
         from innkeeper.conversation.store import ChatFile
 
+        if self._has_dialect:
+            handle = handle.speaking(self.request.dialect)
         if self.logged is not None:
             return self._resumed(handle, self.logged)
         greeting, profile = self.options["greeting"], None if self.assets is None else self.assets.profile
@@ -123,6 +121,13 @@ class SessionStart:
         handle = replace(handle, media=prepared.media)
         known = None if prepared.is_new and self.request.group is None else prepared.chat
         return begin_chat(self.request, handle, greeting=greeting, known=known, notes=prepared.notes)
+
+    @property
+    def _has_dialect(self) -> bool:
+        """Whether the request says the dialect of what is sent, as a profile and a conversation with its own model do."""
+        if self.logged is not None:
+            return self.options["model"] is None and self.options["base_url"] is None
+        return self.assets is not None and self.assets.profile is not None
 
     def _chat(self) -> tuple[Path | None, Chat | None]:
         """Return the file that keeps the chat, and a chat that goes on but is not kept there. Raises `UsageError` for two."""
@@ -198,9 +203,3 @@ class SessionStart:
                 yield SettingValue(name, choice[name], "log", f"conversation {self.logged.chat.id}")
             else:
                 yield self.settings.value(name, limits.get(name, self.options.get(name)))
-
-
-def profile_model(profile: Profile) -> tuple[str | None, str | None]:
-    """Return the model of a profile as ``--model`` and ``--base-url``: a route is a model of that name or alias."""
-    address = profile.provider if profile.provider is not None and "://" in profile.provider else None
-    return profile.model_name or None, address

@@ -167,8 +167,7 @@ def _options(plan: Plan, handle: ModelHandle) -> dict[str, Any]:
     """Return the plan's options as chat completions have them; `RouteClient` translates them for other protocols."""
     from innkeeper.dialects.plan_payload import plan_payload
 
-    own = plan if handle.dialect is None else plan.with_(dialect=None)
-    body = plan_payload(own, "openai-compatible").body
+    body = plan_payload(plan.with_(dialect=None), "openai-compatible").body
     return {name: value for name, value in body.items() if name not in {"model", "messages", "tools"}}
 
 

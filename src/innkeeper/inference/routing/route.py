@@ -6,7 +6,7 @@ A key is named, and looked up when the route is opened.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -94,6 +94,15 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     def window(self) -> int | None:
         """The window that the route says, or that a model on this machine is loaded for; None where the model's own counts."""
         return LOCAL_WINDOW if self.context_window is None and self.is_local else self.context_window
+
+    def turn_fields(self, dialect: str | None = None) -> dict[str, Any]:
+        """Return the fields of a `TurnInput` that this route answers: model, dialect (a profile may name another), window."""
+        return {
+            "model": self.model,
+            "dialect": dialect or self.dialect,
+            "context_window": self.window,
+            "defaults": self.options,
+        }
 
 
 def _split(name: str, target: str) -> tuple[str, str]:

@@ -236,10 +236,7 @@ def _turn(
         "messages": request.messages,
         "options": {name: value for name, value in request.options.items() if not name.startswith("stream")},
         "tools": request.tools,
-        "model": route.model,
-        "dialect": profile.dialect or route.dialect,
-        "context_window": route.window,
-        "defaults": route.options,
+        **route.turn_fields(profile.dialect),
         "now": utc_now().isoformat(),
         "seed": fresh_seed() if seed is None else seed,
     }
