@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import socket
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,11 +30,21 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as it is for what a she
 _ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse names of tests that are others in each process, as those with an address in them: then none can run side by side."""
+    """Refuse names that change from process to process, and leave most cases of ``sampled`` tests to `make endurance`.
+
+    A name with an address in it is another one in each process: then none can run side by side.
+    """
     unstable = [item.nodeid for item in items if _ADDRESS.search(item.nodeid)]
     if unstable:
         raise pytest.UsageError(f"names that change: {unstable[:9]}")
+    sampled = {item: marker.args[0] for item in items if (marker := item.get_closest_marker("sampled")) is not None}
+    first = set({item.nodeid.partition("[")[0]: item for item in reversed(sampled)}.values())
+    for item, share in sampled.items():
+        # A checksum of the name, and not its position, as positions of a table of doors and faults fall on the same doors.
+        if item not in first and zlib.crc32(item.nodeid.encode()) % share:
+            item.add_marker(pytest.mark.endurance)
 
 
 def pytest_collection_finish() -> None:

@@ -202,6 +202,7 @@ doors = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.sampled(3)
 @doors
 @pytest.mark.parametrize("name", FAULTS)
 def test_fault(wire: Wire, name: str, way: str, server: EchoServer) -> None:

@@ -26,6 +26,7 @@ def test_sound_inputs_are_read(name: str) -> None:
     assert read > 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_little_fuzzing(name: str) -> None:
     """A few changed inputs, hundreds where they are quick, cause no crash; the script tries for longer."""

@@ -38,6 +38,7 @@ FAMILIES = (
 )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_twice_the_keys_cost_twice_as_much(family: Family) -> None:
     """Time and memory grow as keys and texts do."""

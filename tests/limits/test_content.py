@@ -51,6 +51,7 @@ FAMILIES = (
 )  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_twice_the_file_costs_twice_as_much(family: Family) -> None:
     """Time and memory grow as the file does, until a limit of reading ends it."""

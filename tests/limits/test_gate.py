@@ -43,6 +43,7 @@ def _require_held(family: Family) -> None:
     assert spending(family)["gate"] > 100
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("family", _families(SHORT), ids=lambda family: family.name)
 def test_twice_the_text_costs_twice_as_much(family: Family) -> None:
     """Hundreds of numbers, with and without people beside them: time and memory grow as the text does.

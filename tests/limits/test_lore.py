@@ -57,6 +57,7 @@ FAMILIES = (
 )  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_twice_the_book_costs_twice_as_much(family: Family) -> None:
     """Time and memory grow as entries do: a pass looks at what it has found, not at all there is."""

@@ -51,6 +51,7 @@ FAMILIES = (
 )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_twice_the_pattern_costs_twice_as_much(family: Family) -> None:
     """Time and memory grow as patterns and texts do, until a limit ends it."""

@@ -37,6 +37,7 @@ FAMILIES = (
 )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_twice_the_code_costs_twice_as_much(family: Family) -> None:
     """Time and memory grow as the code does, until a limit or the allowance ends it."""

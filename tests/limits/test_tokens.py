@@ -19,6 +19,7 @@ def _family(model: str, name: str, text: str) -> Family:
 FAMILIES = tuple(_family(model, name, text) for model in MODELS for name, text in TEXTS.items())
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_twice_the_text_costs_twice_as_much(family: Family) -> None:
     """One long word, a run of marks on a letter, thousands of lines: time and memory grow as the text does."""

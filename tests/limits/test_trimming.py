@@ -80,6 +80,7 @@ FAMILIES = (
 )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_twice_the_chat_costs_twice_as_much(family: Family) -> None:
     """Time and memory grow as blocks and texts do."""
