@@ -30,6 +30,7 @@ from msgspec import UNSET
 from innkeeper.operations.scope import Scope
 from innkeeper.prompt.data import EMPTY, parse_json
 from innkeeper.prompt.errors import UsageError, Where
+from innkeeper.prompt.json_schema import json_schema
 from innkeeper.prompt.once import convert
 from innkeeper.prompt.text import scalar_text
 
@@ -129,18 +130,6 @@ class Operation(msgspec.Struct, Generic[Request, Reply], frozen=True, dict=True)
             return Blob(content, media_type)
         reply = parse_json(content, asset="reply")
         return convert(reply, self.reply) if _is_struct(self.reply) else reply
-
-
-def json_schema(kind: Any) -> dict[str, Any]:
-    """The JSON Schema of a type, complete in itself."""
-    schema, parts = schema_and_parts(kind, "#/$defs/{name}")
-    return {**schema, "$defs": parts} if parts else schema
-
-
-def schema_and_parts(kind: Any, references: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The JSON Schema of a type, and by name the schemas that it refers to."""
-    (schema,), parts = msgspec.json.schema_components((kind,), ref_template=references)
-    return (parts.pop(schema["$ref"].rpartition("/")[2]) if "$ref" in schema else schema), parts
 
 
 def plain(reply: Any) -> Any:

@@ -19,7 +19,7 @@ import msgspec
 
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze
 from innkeeper.prompt.errors import FormatError, Where
-from innkeeper.prompt.text import scalar_text
+from innkeeper.prompt.text import kind_of, scalar_text
 
 _KINDS: Final = {
     "image_url": "image",
@@ -212,6 +212,8 @@ class _Reader:
 
     def _mapping(self, part: Mapping[str, Any]) -> None:
         kind = part.get("type") or part.get("kind")
+        if not isinstance(kind, str | None):
+            raise FormatError(f"the type of a content part must be text, not {kind_of(kind)}", where=self._where)
         if kind == "refusal":
             self._facts["refusal"] = f"{self._facts.get('refusal') or ''}{part.get('refusal') or ''}"
         elif kind == "tool_use":

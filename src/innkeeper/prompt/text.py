@@ -224,3 +224,18 @@ def whole_texts(value: Any) -> Any:
     if isinstance(value, dict):
         return {whole_text(key): whole_texts(item) for key, item in value.items()}
     return [whole_texts(item) for item in value] if isinstance(value, list) else value
+
+
+_KINDS: Final[tuple[tuple[type | tuple[type, ...], str], ...]] = (
+    (type(None), "null"),
+    (bool, "true or false"),
+    (str, "text"),
+    ((int, float), "a number"),
+    (Mapping, "an object"),
+    ((list, tuple), "a list"),
+)
+
+
+def kind_of(value: Any) -> str:
+    """Return what a value is, as errors say it: in words of JSON, or by its class where JSON knows none such."""
+    return next((words for kind, words in _KINDS if isinstance(value, kind)), type(value).__name__)

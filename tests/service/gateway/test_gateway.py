@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from hypothesis import given
@@ -65,6 +66,16 @@ def test_query_names() -> None:
     """Query keys are put in snake case."""
     target = "/api/modules/smarttavern/chat_branches/retry_user_message?userNodeId=u"
     assert get(Gateway(), target) == (200, {"error": "Either 'doc' or 'file' must be provided"})
+
+
+def test_get_takes_what_post_takes() -> None:
+    """Arguments that are no texts stand in a query as JSON; a text stays one, and what is no JSON does not fit."""
+    query = urlencode({name: json.dumps(value) for name, value in DOCUMENT.items()})
+    assert get(Gateway(), f"/api/{CONSTRUCT}?{query}") == post(Gateway(), CONSTRUCT, DOCUMENT)
+    assert get(Gateway(), f"/api/{TEXT}?text=%5B1%5D") == post(Gateway(), TEXT, {"text": "[1]"})
+    query = urlencode(dict.fromkeys(DOCUMENT, "none"))
+    status, refusal = get(Gateway(), f"/api/{CONSTRUCT}?{query}")
+    assert (status, refusal["error_code"]) == (400, "INVALID_REQUEST")
 
 
 def test_not_a_number() -> None:

@@ -215,7 +215,7 @@ _CHOICES: Final = frozenset({"function", "auto", "none", "required", "any"})
 def tool_choice(fields: Fields) -> Any:
     """Which tool must be called; None where there is no choice, or one that only its own provider knows, which stays a field."""
     choice = fields.take("tool_choice")
-    if isinstance(choice, Mapping) and choice.get("type", "function") not in _CHOICES:
+    if isinstance(choice, Mapping) and str(choice.get("type", "function")) not in _CHOICES:
         fields.restore("tool_choice", choice)
         return None
     return choice

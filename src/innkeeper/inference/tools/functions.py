@@ -27,6 +27,7 @@ import msgspec
 from innkeeper.inference.tools.definition import ToolDefinition
 from innkeeper.prompt import UsageError
 from innkeeper.prompt.data import FrozenDict, freeze
+from innkeeper.prompt.json_schema import json_schemas
 from innkeeper.prompt.once import convert
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -118,7 +119,7 @@ def _schema(
 ) -> FrozenDict:
     """The JSON Schema of the arguments."""
     try:
-        (_, parts) = msgspec.json.schema_components([arguments], ref_template="#/$defs/{name}")
+        _, parts = json_schemas([arguments], "#/$defs/{name}")
     except (TypeError, ValueError) as error:
         hint = "use text, numbers, lists, mappings, Literal, enums, dataclasses or TypedDict"
         raise UsageError(f"the tool {name!r} takes what JSON does not know: {error}", hint=hint) from error

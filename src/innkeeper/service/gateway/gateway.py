@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+from contextlib import suppress
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -58,7 +59,7 @@ def arguments_of(request: Request, operation: GatewayPath, settings: Settings) -
         LimitError: it is beyond a limit of JSON texts.
     """
     if request.method == "GET":
-        return _known(parse_qsl(request.query, keep_blank_values=True, max_num_fields=None)[:_MAX_FIELDS], operation)
+        return _query(request.query, operation, settings)
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == JSON or kind.endswith("+json"):
         return _json(request.body, settings)
@@ -73,12 +74,26 @@ def arguments_of(request: Request, operation: GatewayPath, settings: Settings) -
     return {}
 
 
+def _query(query: str, operation: GatewayPath, settings: Settings) -> dict[str, Any]:
+    """The arguments of a query: texts, and JSON where an argument is no text."""
+    known = _known(parse_qsl(query, keep_blank_values=True, max_num_fields=None)[:_MAX_FIELDS], operation)
+    for problem in operation.problems(known):
+        name = re.split(r"[.[]", problem.path)[0]
+        with suppress(JsonError):
+            known[name] = _decoded(known[name].encode("utf-8", "replace"), settings, "query")
+    return known
+
+
+def _decoded(text: bytes, settings: Settings, name: str) -> Any:
+    limits = msgspec.structs.replace(LIMITS, json_depth=settings.max_depth, file_bytes=settings.max_body)
+    return decode_json(text, limits, name=name)
+
+
 def _json(body: bytes, settings: Settings) -> dict[str, Any]:
     if not body:
         return {}
-    limits = msgspec.structs.replace(LIMITS, json_depth=settings.max_depth, file_bytes=settings.max_body)
     try:
-        value = decode_json(body, limits, name="body")
+        value = _decoded(body, settings, "body")
     except JsonError as error:
         raise NotJsonError(_original_words(body) or str(error)) from error
     return value if isinstance(value, dict) else {}

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from innkeeper import __version__
-from innkeeper.operations.operation import json_schema, schema_and_parts
+from innkeeper.prompt.json_schema import json_schema, schema_and_parts
 from innkeeper.prompt.machine import utc_now
 from innkeeper.service.gateway.operation import GatewayPath, Operations
 from innkeeper.service.gateway.state import AppState, GatewayCall
@@ -94,8 +94,8 @@ def _path(entry: GatewayPath, schemas: dict[str, Any]) -> dict[str, Any]:
     name, replies = entry.name.replace("/", "_"), _replies(reply)
     common = {"summary": entry.operation.summary, "tags": [entry.path.rpartition("/")[0]]}
     parameters = [
-        {"name": argument, "in": "query", "required": argument in entry.required, "schema": {"type": "string"}}
-        for argument in arguments.get("properties", {})
+        {"name": argument, "in": "query", "required": argument in entry.required, **_in_query(schema)}
+        for argument, schema in arguments.get("properties", {}).items()
     ]
     # What is no object gives no arguments, as the original has it.
     taken = arguments if entry.required else {"anyOf": [arguments, {"not": {"type": "object"}}]}
@@ -104,6 +104,12 @@ def _path(entry: GatewayPath, schemas: dict[str, Any]) -> dict[str, Any]:
         "get": {**common, "operationId": f"{name}_get", "parameters": parameters, "responses": replies},
         "post": {**common, "operationId": f"{name}_post", "requestBody": body, "responses": replies},
     }
+
+
+def _in_query(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """How an argument stands in a query: a text as it is, all else as JSON."""
+    texts = [each for each in schema.get("anyOf", (schema,)) if each.get("type") == "string" or "enum" in each]
+    return {"schema": texts[0]} if texts else {"content": {"application/json": {"schema": schema}}}
 
 
 def _replies(schema: Mapping[str, Any]) -> dict[str, Any]:

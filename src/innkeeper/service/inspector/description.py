@@ -11,6 +11,7 @@ import msgspec
 
 from innkeeper.operations.operation import Operation
 from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.json_schema import json_schemas
 from innkeeper.service.exchange import encode
 from innkeeper.service.inspector.views.schema import VIEWS
 from innkeeper.service.openapi.document import OBJECT, Schema, document, named, operation, parameter
@@ -63,7 +64,7 @@ def _content(kind: Any) -> dict[str, Any]:
         return {kind: {"schema": {"type": "string", "format": "binary"}} if kind == BYTES else {}}
     if isinstance(kind, Mapping):
         return {"application/json": {"schema": kind}}
-    (schema,), _ = msgspec.json.schema_components((kind,), ref_template=_REF)
+    (schema,), _ = json_schemas((kind,), _REF)
     return {"application/json": {"schema": schema}}
 
 
@@ -73,7 +74,7 @@ REPLAY: Final[Schema] = named("ReplayBundle")
 
 def document_bytes(table: PageTable) -> bytes:
     """The document, as JSON."""
-    _, schemas = msgspec.json.schema_components(VIEWS, ref_template=_REF)
+    _, schemas = json_schemas(VIEWS, _REF)
     own = {
         "Failure": {"type": "object", "required": ["error"], "properties": {"error": named("ProblemView")}},
         "ReplayBundle": OBJECT,

@@ -7,7 +7,6 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mappin
 from contextlib import aclosing
 from typing import Any, Final, NamedTuple
 
-import msgspec
 from starlette.requests import Request as WebRequest
 from starlette.responses import Response
 from starlette.routing import BaseRoute
@@ -17,6 +16,7 @@ from innkeeper.operations.operation import Blob, Operation, plain
 from innkeeper.operations.refusals import function_facts
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.prompt.json_schema import json_schemas
 from innkeeper.service.error_facts import FUNCTIONS, service_facts
 from innkeeper.service.guard.guard import lower_headers
 from innkeeper.service.openapi.document import Description, operation, schemas_of
@@ -138,16 +138,19 @@ def _described(path: HttpPath, schemas: dict[str, Any]) -> dict[str, Any]:
     """The description of a path; the schemas that it names are added to ``schemas``."""
     asked, name = path.operation, path.operation.request.__name__
     types = (asked.request, None if asked.reply is Blob else asked.reply)
-    (request, reply), parts = msgspec.json.schema_components(types, ref_template=_REFERENCE)
+    (request, reply), parts = json_schemas(types, _REFERENCE)
     body = parts.pop(name)
     properties, in_path = body["properties"], path.fields
     properties.pop(asked.whole, None)
+    parameters = [*_parameters(path, properties)]
+    for field, schema in properties.items():
+        properties[field] = _accepted(schema, needed=field in body["required"])
     takes_body = path.method == "POST" and not path.signed and bool(properties.keys() - {*in_path} or asked.whole)
     if takes_body and not in_path:
         parts[name] = body
     elif takes_body:
         left = {field: schema for field, schema in properties.items() if field not in in_path}
-        request = {**body, "properties": left, "required": [each for each in body["required"] if each in left]}
+        request = body = {**body, "properties": left, "required": [each for each in body["required"] if each in left]}
     schemas |= parts
     made = operation(
         asked.summary,
@@ -156,9 +159,11 @@ def _described(path: HttpPath, schemas: dict[str, Any]) -> dict[str, Any]:
         reply=reply,
         streams=asked.streams,
         error="FunctionRefusal" if path.is_function else "OpenAIError",
-        parameters=[*_parameters(path, properties)],
+        parameters=parameters,
         open_to_all=path.signed,
     )
+    if takes_body:
+        made["requestBody"]["required"] = bool(body["required"])
     if asked.examples:
         content = made["requestBody"]["content"]["application/json"]
         content["examples"] = {str(number): {"value": each} for number, each in enumerate(asked.examples)}
@@ -166,6 +171,15 @@ def _described(path: HttpPath, schemas: dict[str, Any]) -> dict[str, Any]:
     reply = made["responses"].pop("200")
     made["responses"] = {**refusals, **made["responses"], **_replies(path, reply)}
     return made
+
+
+def _accepted(schema: dict[str, Any], *, needed: bool) -> dict[str, Any]:
+    """Return the schema of a field as `read_body` reads it: null is left out, and an empty text counts as absent."""
+    if not needed:
+        bare = {name: value for name, value in schema.items() if name != "default"}
+        default = {"default": schema["default"]} if "default" in schema else {}
+        return {"anyOf": [bare, {"type": "null"}], **default} if bare and "anyOf" not in bare else schema
+    return {**schema, "minLength": max(1, schema.get("minLength", 0))} if schema.get("type") == "string" else schema
 
 
 def _replies(path: HttpPath, reply: dict[str, Any]) -> dict[str, Any]:

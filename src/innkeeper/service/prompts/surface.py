@@ -16,6 +16,7 @@ from innkeeper.lazy import require
 from innkeeper.prompt import fresh_seed, utc_now
 from innkeeper.prompt.data import to_json
 from innkeeper.prompt.errors import ConfigError, InnkeeperError
+from innkeeper.prompt.json_schema import json_schemas
 from innkeeper.service.error_facts import refusal
 from innkeeper.service.exchange import Request
 from innkeeper.service.guard.application import response
@@ -75,9 +76,7 @@ class PromptSurface:
 
     def pages(self) -> PageTable:
         """The pages."""
-        bodies, schemas = msgspec.json.schema_components(
-            [each.request for each in OPERATIONS.values()], ref_template="#/components/schemas/{name}"
-        )
+        bodies, schemas = json_schemas([each.request for each in OPERATIONS.values()], "#/components/schemas/{name}")
         pages = [
             Page(
                 "POST",
