@@ -2,8 +2,10 @@
 
 import pytest
 
+from innkeeper import __version__
 from innkeeper.service import Keys, Settings
 from innkeeper.service.guard.grants import Grant
+from innkeeper.service.health import ADDRESSES
 from tests.service.guard.test_guard import KEYED, OPEN, ask
 
 GRANTED = Settings(
@@ -19,6 +21,23 @@ def test_probes(settings: Settings) -> None:
     assert (ready.status_code, ready.json()) == (503, {"status": "starting", "waiting_for": ["workers"]})
     assert ready.headers["retry-after"] == "1"
     assert ask(settings, "POST", "/health", content=b"{}").status_code == 200
+
+
+@pytest.mark.parametrize("settings", [OPEN, KEYED], ids=["open", "keyed"])
+def test_the_address_says_what_is_here(settings: Settings) -> None:
+    """The address that is printed at the start says name, version and where to go, to browsers as a page, and no more."""
+    reply = ask(settings, "GET", "/", {"accept": "application/json"})
+    assert reply.json() == {"name": "Innkeeper", "version": __version__, **ADDRESSES}
+    page = ask(settings, "GET", "/", {"accept": "text/html,*/*"})
+    assert page.headers["content-type"].startswith("text/html")
+    assert all(f'href="{path}"' in page.text for path in ADDRESSES.values())
+    assert "<script" not in page.text
+
+
+def test_addresses_are_there() -> None:
+    """Every address on the page at the root is answered."""
+    for path in ADDRESSES.values():
+        assert ask(OPEN, "GET", path).status_code in {200, 503}  # the second until workers have started
 
 
 @pytest.mark.parametrize(("key", "status"), [("", 401), ("bot", 403), ("watch", 200)])

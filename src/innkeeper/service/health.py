@@ -1,18 +1,20 @@
-"""Health: whether the service is there (``/health``), whether it can take calls now (``/ready``), and its metrics.
+"""Health: what is here (``/``), whether the service is there (``/health``), whether it can take calls now (``/ready``), metrics.
 
-The first two need no key, since the programs that watch over a service send none; they tell nothing else.
+The first three need no key, since the programs that watch over a service send none; they tell nothing of what it serves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from html import escape
 from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from innkeeper import __version__
 from innkeeper.service.errors import RETRY_SECONDS
-from innkeeper.service.openapi.document import SERVICE, named, operation, schemas_of, text_reply
+from innkeeper.service.openapi.document import SERVICE, TITLE, named, operation, schemas_of, text_reply
 from innkeeper.service.pages import Page, PageTable
 from innkeeper.service.telemetry import CONTENT_TYPE, ServiceMetrics
 
@@ -32,8 +34,36 @@ class Readiness:
         return [name for name, check in self.checks.items() if not check()]
 
 
+ADDRESSES: Final = {
+    "models": "/v1/models",
+    "docs": "/docs",
+    "openapi": "/openapi.json",
+    "health": "/health",
+    "ready": "/ready",
+    "metrics": "/metrics",
+}
+"""Where to go from ``/``."""
+
+
+def _welcome() -> str:
+    """Return the page at ``/`` as a browser shows it."""
+    links = "".join(f'<li><a href="{path}">{path}</a> {escape(name)}</li>' for name, path in ADDRESSES.items())
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{TITLE}</title>'
+        "<style>body{font:15px sans-serif;max-width:40em;margin:2em auto}</style>"
+        f"<h1>{TITLE} {__version__}</h1><p>The service answers. Clients of OpenAI and Anthropic take this address, "
+        f"OpenAI's with <code>/v1</code> after it, as their base URL.</p><ul>{links}</ul></html>"
+    )
+
+
 def health_pages(readiness: Readiness, metrics: ServiceMetrics) -> PageTable:
-    """``/health``, ``/ready`` and ``/metrics``."""
+    """``/``, ``/health``, ``/ready`` and ``/metrics``."""
+
+    async def welcome(request: Request) -> Response:
+        if "text/html" in request.headers.get("accept", ""):
+            policy = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'"}
+            return Response(_welcome(), media_type="text/html", headers=policy)
+        return JSONResponse({"name": TITLE, "version": __version__, **ADDRESSES})
 
     async def health(_: Request) -> Response:
         return JSONResponse({"status": "ok"})
@@ -50,6 +80,7 @@ def health_pages(readiness: Readiness, metrics: ServiceMetrics) -> PageTable:
         return Response(metrics.text(), headers={"content-type": CONTENT_TYPE})
 
     pages = (
+        Page("GET", "/", welcome, _WELCOME),
         Page("GET POST", "/health", health, _HEALTH),
         Page("GET", "/ready", ready, _READY),
         Page("GET", "/metrics", numbers, text_reply("What Prometheus reads.", SERVICE, CONTENT_TYPE)),
@@ -61,6 +92,8 @@ def _probe(summary: str, reply: str) -> dict[str, Any]:
     return operation(summary, SERVICE, reply=named(reply), error="Problem", open_to_all=True)
 
 
+_WELCOME: Final = _probe("What is here: name, version and addresses; a page for browsers.", "Welcome")
+_WELCOME["responses"]["200"]["content"]["text/html"] = {"schema": {"type": "string"}}
 _HEALTH: Final = _probe("That the service is there.", "Health")
 _READY: Final = _probe("Whether it can take calls.", "Readiness")
 _READY["responses"]["503"] = {

@@ -29,6 +29,7 @@ from innkeeper.service.guard.accounts import (
     account_of,
     afford,
     cost_of,
+    quota_headers,
     read_prices,
 )
 from innkeeper.service.guard.grants import OPEN, Grant
@@ -84,6 +85,30 @@ def test_rate() -> None:
     quotas.enter("a", grant)
     with pytest.raises(RateLimitError):
         quotas.enter("a", grant)
+
+
+def test_what_is_left_is_told() -> None:
+    """Clients read what is left, and when all is there again: in seconds as OpenAI says it, as a moment as Anthropic does."""
+    clock = SetClock()
+    quotas, grant, now = Quotas(clock), Grant(rate=30, tokens=600), datetime(2026, 1, 1, tzinfo=UTC)
+    for _ in range(3):
+        quotas.enter("a", grant)
+    quotas.charge("a", grant, 700)
+    assert quota_headers(quotas.levels("a", grant), now, anthropic=False) == {
+        "x-ratelimit-limit-requests": "30",
+        "x-ratelimit-remaining-requests": "27",
+        "x-ratelimit-reset-requests": "6s",
+        "x-ratelimit-limit-tokens": "600",
+        "x-ratelimit-remaining-tokens": "0",
+        "x-ratelimit-reset-tokens": "70s",
+    }
+    clock.now += 2
+    assert quota_headers(quotas.levels("a", Grant(rate=30)), now, anthropic=True) == {
+        "anthropic-ratelimit-requests-limit": "30",
+        "anthropic-ratelimit-requests-remaining": "28",
+        "anthropic-ratelimit-requests-reset": "2026-01-01T00:00:04Z",
+    }
+    assert quotas.levels("b", OPEN) == []
 
 
 def test_slow_rate() -> None:

@@ -34,7 +34,7 @@ _METHODS: Final = "GET POST PUT PATCH DELETE HEAD OPTIONS"
 
 
 def gateway_pages(gateway: Gateway, pool: Pool) -> PageTable:
-    """``/api/…``, which `gateway_description` describes, and ``/docs`` (``/`` too)."""
+    """``/api/…``, which `gateway_description` describes, and ``/docs``."""
 
     async def call(request: WebRequest) -> Response:
         scope = request.scope
@@ -59,7 +59,6 @@ def gateway_pages(gateway: Gateway, pool: Pool) -> PageTable:
     pages = (
         Page(_METHODS, "/api/{path:path}", call),
         Page("GET", "/docs", docs, text_reply("All operations, to read.", SERVICE, "text/html")),
-        Page("GET", "/", docs, text_reply("The same page.", SERVICE, "text/html")),
     )
     return PageTable(pages)
 

@@ -17,8 +17,9 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
-from math import ceil, isfinite
+from math import ceil, floor, isfinite
 from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -64,6 +65,29 @@ def cost_of(route: str, usage: Usage, prices: Iterable[RoutePrice], listed: Pric
     """What an answer on a route cost, as far as its tokens are known; ``listed`` counts where no pattern fits."""
     named = next((Price(one.input, one.output) for one in prices if fnmatchcase(route, one.pattern)), None)
     return (named or listed or Price()).of_usage(usage)
+
+
+class QuotaLevel(NamedTuple):
+    """What is left of a quota: of ``requests`` or ``tokens`` a minute, all of it again in so many ``seconds``."""
+
+    name: str
+    limit: float
+    left: int
+    seconds: int
+
+
+def quota_headers(levels: Iterable[QuotaLevel], now: datetime, *, anthropic: bool) -> dict[str, str]:
+    """Return quotas as headers, in the spelling of OpenAI or of Anthropic, by which their clients pace themselves."""
+    headers: dict[str, str] = {}
+    for level in levels:
+        if anthropic:
+            full = (now + timedelta(seconds=level.seconds)).isoformat(timespec="seconds").replace("+00:00", "Z")
+            values = {"limit": f"{level.limit:g}", "remaining": str(level.left), "reset": full}
+            headers |= {f"anthropic-ratelimit-{level.name}-{part}": value for part, value in values.items()}
+        else:
+            values = {"limit": f"{level.limit:g}", "remaining": str(level.left), "reset": f"{level.seconds}s"}
+            headers |= {f"x-ratelimit-{part}-{level.name}": value for part, value in values.items()}
+    return headers
 
 
 MINUTE: Final = 60.0
@@ -112,6 +136,16 @@ class Quotas:
                 sentence = "this key may send {allowed} requests a minute, and has sent them"
                 raise RateLimitError(sentence, limit="rate", allowed=rate.amount, retry_after=seconds)
             rate.left -= 1
+
+    def levels(self, caller: str, grant: Grant) -> list[QuotaLevel]:
+        """Return what is left of a caller's requests and tokens; nothing where they are not bounded."""
+        now, levels = self._clock(), []
+        for name, amount, word in (("rate", grant.rate, "requests"), ("tokens", grant.tokens, "tokens")):
+            bucket = self._bucket(caller, name, amount, MINUTE, now)
+            if bucket is not None:
+                seconds = bucket.wait(bucket.amount, now)
+                levels.append(QuotaLevel(word, bucket.amount, max(0, floor(bucket.left + _LEAST)), seconds))
+        return levels
 
     def charge(self, caller: str, grant: Grant, tokens: int) -> None:
         """Take what a request has used."""

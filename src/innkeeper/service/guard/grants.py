@@ -72,7 +72,7 @@ INSPECTOR: Final = "inspector"
 ANSWERING: Final = frozenset({INSPECTOR, "chat", "embeddings", "run", "jobs", "tasks"})
 """Surfaces whose calls mostly wait for a model: more of them are let in at once than of those that compute."""
 
-PROBES: Final = frozenset({"/health", "/ready"})
+PROBES: Final = frozenset({"/", "/health", "/ready"})
 """Pages that programs which watch over the service ask, without a key. They tell no more than that it is there."""
 
 

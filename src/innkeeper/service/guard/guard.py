@@ -35,7 +35,7 @@ from innkeeper.service.errors import (
 from innkeeper.service.exchange import HttpReply, error_reply
 from innkeeper.service.guard.callers import check_host, check_origin, check_own_page, is_preflight, permissions
 from innkeeper.service.guard.grants import INSPECTOR, PROBES, SIGNED, presented_key, surface_of
-from innkeeper.service.guard.work import SOCKET, SWITCHED, CallRecord, Gate, Ticket
+from innkeeper.service.guard.work import ANTHROPIC_PATHS, SOCKET, SWITCHED, CallRecord, Gate, Ticket
 from innkeeper.service.inspector.access import OWNER, Access, Visitor
 from innkeeper.service.settings import Settings
 
@@ -126,7 +126,7 @@ class Guard:
             marks = {**HEADERS, "x-request-id": record.number}
         else:
             marks = {**self._headers, "x-request-id": record.number, **permissions(headers, self._settings)}
-            if record.path.startswith("/v1/messages"):
+            if record.path.startswith(ANTHROPIC_PATHS):
                 marks["request-id"] = record.number  # Anthropic's clients look for it, above all in errors
         outlet = ResponseWriter(send, marks, self._settings, record)
         try:
@@ -170,6 +170,7 @@ class Guard:
             await self._app(scope, _once(b"", receive), outlet.send)
             return
         with self._gate.ticket(record.caller, record) as ticket:
+            outlet.ticket = ticket
             try:
                 body = await BodyReader(receive, self._settings, ticket, upload=inspector).read(headers)
                 await ticket.afford()
@@ -261,13 +262,16 @@ class ResponseWriter:
         self._headers = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
         self._seconds = settings.body_seconds
         self.record = record
+        self.ticket: Ticket | None = None
 
     async def send(self, event: MutableMapping[str, Any]) -> None:
         """Pass an event on."""
         if event["type"] == "http.response.start":
             self.record.status = event["status"]
             names = {name for name, _ in event["headers"]}
-            event = {**event, "headers": [*event["headers"], *(pair for pair in self._headers if pair[0] not in names)]}
+            quotas = {} if self.ticket is None else self.ticket.quota_headers()
+            marks = [*self._headers, *((name.encode(), value.encode()) for name, value in quotas.items())]
+            event = {**event, "headers": [*event["headers"], *(pair for pair in marks if pair[0] not in names)]}
         elif self.record.first is None:
             self.record.first = monotonic()
         await within(self._seconds, self._pass_on(event))

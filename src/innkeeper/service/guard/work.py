@@ -44,6 +44,7 @@ from innkeeper.service.guard.accounts import (
     account_of,
     afford,
     cost_of,
+    quota_headers,
     spendings_in_memory,
 )
 from innkeeper.service.guard.callers import AuthThrottle
@@ -51,6 +52,9 @@ from innkeeper.service.guard.grants import ANSWERING, Keys
 
 SOCKET: Final = "WEBSOCKET"
 """The method of a call that is a WebSocket, or one message of it."""
+
+ANTHROPIC_PATHS: Final = "/v1/messages"
+"""What the paths of Anthropic's surface begin with."""
 
 SWITCHED: Final = 101
 """The status of a WebSocket that was opened."""
@@ -366,6 +370,11 @@ class Ticket:
             self._gate.enter(self.caller)
             self.calls = 1
         self._gate.quotas.enter(self.caller, self.grant)
+
+    def quota_headers(self) -> dict[str, str]:
+        """Return what is left of this key's requests and tokens, as the clients of this surface read it."""
+        levels = self._gate.quotas.levels(self.caller, self.grant)
+        return quota_headers(levels, utc_now(), anthropic=self.record.path.startswith(ANTHROPIC_PATHS))
 
     def widen(self, count: int) -> None:
         """Wait for so many answers more. Raises `OverloadError`, `ConcurrencyLimitError`; then no more is held."""
