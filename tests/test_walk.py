@@ -9,7 +9,7 @@ from tests.shared import ROOT
 
 MOST_MODULES = 60
 MOST_SHAPES = 6
-MOST_SERVICE_MODULES = 38
+MOST_SERVICE_MODULES = 36
 
 
 @pytest.mark.parametrize("tavern", ["silly", "smart", "vibe"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -175,11 +176,15 @@ class RouteModels:
 
     def cards(self) -> tuple[ModelCard, ...]:
         """The routes."""
-        return tuple(map(_card, self.routes.values()))
+        return tuple(self._cards.values())
 
     def card(self, name: str) -> ModelCard | None:
         """The route of this name."""
-        return _card(self.routes[name]) if name in self.routes else None
+        return self._cards.get(name)
+
+    @cached_property
+    def _cards(self) -> dict[str, ModelCard]:
+        return {name: _card(route) for name, route in self.routes.items()}
 
     async def answer(self, request: GenerationRequest, caller: str) -> ModelAnswer:
         """Begin to answer on the route that the model names. Raises `ModelNotFoundError`, `UnavailableError`, `ConfigError`."""
