@@ -38,12 +38,6 @@ REFUSED: Final[Mapping[tuple[str, str], str]] = {
 }
 """What a door says of a case that it has no place for."""
 
-CHATS: Final = ("lorebook", "long")
-"""Cases whose chat has begun."""
-
-OTHER_DIALECTS: Final = ("anthropic", "gemini")
-SYSTEM_DIALECTS: Final = (*OTHER_DIALECTS, "openrouter")
-
 DIFFERENCES: Final = (
     # The protocol: stays.
     Difference(
@@ -51,12 +45,6 @@ DIFFERENCES: Final = (
         ("schema",),
         ("openai", "openrouter"),
     ),
-    # One resolution of profile and route for every door.
-    Difference("page", WHOLE, "a chat that has not begun has no greeting", tuple(CASES.keys() - set(CHATS))),
-    Difference("page", WHOLE, "a body is written anew for the route", ("long",), OTHER_DIALECTS),
-    Difference("page", WHOLE - {"body"}, "the plan has no model and no dialect", ("long",), ("openrouter",)),
-    Difference("page", WHOLE - {"body"}, "the plan has no model and no dialect", ("lorebook",), OTHER_DIALECTS),
-    Difference("page", frozenset({"fingerprint"}), "the plan has no model and no dialect", CHATS),
     # Doors without loss.
     Difference("responses", frozenset({"fingerprint"}), "a schema is kept in the protocol's shape", ("schema",)),
     Difference("messages", frozenset({"fingerprint"}), "a schema is kept in the protocol's shape", ("schema",)),

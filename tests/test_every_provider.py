@@ -113,7 +113,9 @@ def page(world: World) -> str:
     app = create_app(Settings(grpc_port=None), inspector=inspector)
     with TestClient(app, base_url=BASE, follow_redirects=False) as client:
         client.get(entrance("", inspector.access))
-        reply = client.post("/v1/inspector/talk", json={"message": "Is the reef safe?"}, headers={"origin": BASE})
+        reply = client.post(
+            "/v1/inspector/talk", json={"message": "Is the reef safe?", "route": "r"}, headers={"origin": BASE}
+        )
     assert reply.status_code == 200, reply.text
     lines = [line.removeprefix("data: ") for line in reply.text.splitlines() if line.startswith("data: ")]
     return "".join(json.loads(line).get("text") or "" for line in lines if '"delta"' in line or '"text"' in line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -10,12 +11,10 @@ import pytest
 
 from innkeeper.cli.talk.answering import ModelHandle
 from innkeeper.conversation import TurnInput, profile_turn
-from innkeeper.inference.adapters.registry import ADAPTERS
-from innkeeper.inference.requests.request import provider_request, request_for
+from innkeeper.inference.requests.request import request_for
 from innkeeper.inference.routing.route import Route
 from innkeeper.prompt import BuildRequest, FrozenDict
 from innkeeper.service.inspector.inspection import planning
-from innkeeper.service.inspector.talking import _request
 from innkeeper.taverns import build
 from innkeeper.taverns.profiles import OpenProfile
 from innkeeper.taverns.profiles.profile import Profile
@@ -42,15 +41,14 @@ def at_the_doors(model: str, monkeypatch: pytest.MonkeyPatch, **fields: Any) -> 
     profile = OpenProfile(profile=Profile(name="W", reserve=wanted.reserved_tokens), request=wanted, digest="")
     turn = TurnInput.of([{"role": "user", "content": "Hi"}], model=model, dialect="openai-compatible")
     monkeypatch.setattr(planning, "inspected", lambda *_: {})
-    workspace = cast("Any", SimpleNamespace(request=lambda _: wanted))
-    page = _request(planning.sending(workspace, "Hi"), "r")
+    workspace = cast("Any", SimpleNamespace(request=lambda _: wanted, profile=None, greeting=None))
+    asked = planning.RouteTurn(message="Hi", adapter="openai-chat", turn=route(model).turn_fields())
+    page = json.loads(planning.sending(workspace, asked).content)
     return {
         "terminal": ModelHandle(cast("Any", None), model).request(plan, stream=False).body,
         "route": request_for(plan, route(model)).body,
         "profile": dict(profile_turn(profile, turn).body.body),
-        "inspector": provider_request(
-            msgspec.structs.replace(page, stream=False), route(model), ADAPTERS["openai-chat"]
-        ).body,
+        "inspector": {name: value for name, value in page.items() if name not in {"stream", "stream_options"}},
     }
 
 

@@ -6,9 +6,10 @@ import json
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from innkeeper.inference.requests.request import GenerationRequest
+from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.response.events import ModelEvent, TextDelta
-from innkeeper.inference.routing.models import ModelAnswer, ModelCard, ModelNotFoundError
+from innkeeper.inference.routing.models import ModelAnswer, RouteModels
+from innkeeper.inference.routing.route import Route, Routes
 from innkeeper.prompt.errors import ProviderError
 from innkeeper.service.inspector.access import Access
 from innkeeper.service.inspector.surface import Inspector
@@ -16,36 +17,33 @@ from innkeeper.service.inspector.talking import InspectorTalk
 from tests.service.inspector.opened import Browser, example_session, session_of
 
 
-class Parrot:
-    """Models of which one answers with the user's last message and the other fails in the middle."""
+class Parrot(RouteModels):
+    """Routes of which one answers with the user's last message and the other fails in the middle."""
 
     def __init__(self) -> None:
-        self.asked: list[GenerationRequest] = []
+        super().__init__(Routes.read(("parrot=http://127.0.0.1:9:parrot", "broken=http://127.0.0.1:9:broken")))
+        self.bodies: list[Any] = []
         self.closed = False
 
-    def cards(self) -> tuple[ModelCard, ...]:
-        return (ModelCard("parrot", "us"), ModelCard("broken", "us"))
+    async def ask(self, route: Route, sent: ModelRequest, **_: Any) -> ModelAnswer:
+        self.bodies.append(sent.body)
+        return ModelAnswer(self._events(route, sent.body))
 
-    async def answer(self, request: GenerationRequest, _: str) -> ModelAnswer:
-        if request.model not in {"parrot", "broken"}:
-            raise ModelNotFoundError(request.model)
-        self.asked.append(request)
-        return ModelAnswer(self._events(request))
-
-    async def _events(self, request: GenerationRequest) -> AsyncGenerator[ModelEvent]:
-        asked = [message.content for message in request.messages if message.role == "user"]
+    async def _events(self, route: Route, body: Any) -> AsyncGenerator[ModelEvent]:
+        asked = [message["content"] for message in body["messages"] if message["role"] == "user"]
         for word in asked[-1].split(" "):
             yield TextDelta(text=f"{word} ")
-            if request.model == "broken":
+            if route.name == "broken":
                 raise ProviderError("it broke")
 
     async def close(self) -> None:
+        await super().close()
         self.closed = True
 
 
 def talked(body: dict[str, Any]) -> tuple[int, list[tuple[str, Any]], Parrot]:
     """The status, the events, and who was asked."""
-    models: Any = Parrot()
+    models = Parrot()
     with Browser(Inspector(example_session(), Access(), InspectorTalk(models, "parrot"))) as browser:
         reply = browser.post("/v1/inspector/talk", json=body)
     events = [block.split("\n", 1) for block in reply.text.split("\n\n") if block.startswith("event: ")]
@@ -61,8 +59,8 @@ def test_an_answer_comes_with_the_plan_that_made_it() -> None:
     message, plan = events[-1][1]["message"], events[-1][1]["plan"]
     assert message == "".join(data["text"] for name, data in events if name == "delta") == "Say\nthis now"
     texts = ["".join(piece["text"] for piece in one["pieces"]) for one in plan["messages"]]
-    assert [one.content for one in models.asked[0].messages] == texts
-    assert models.asked[0].options["max_tokens"] == plan["tokens"]["reserved"]
+    assert [one["content"] for one in models.bodies[0]["messages"]] == texts
+    assert models.bodies[0]["max_tokens"] == plan["tokens"]["reserved"]
     assert models.closed
 
 
@@ -86,11 +84,11 @@ def test_an_answer_is_trimmed_and_its_prompt_has_tools() -> None:
     """What the model writes for somebody else is neither shown nor kept; tools of the request go with the prompt."""
     tool = {"type": "function", "function": {"name": "tide", "parameters": {"type": "object"}}}
     request = {"character": {"name": "Wenna"}, "user": "Ansel", "tools": [tool], "message": "x"}
-    models: Any = Parrot()
+    models = Parrot()
     session = session_of({"own.request.json": json.dumps(request).encode()})
     with Browser(Inspector(session, Access(), InspectorTalk(models, "parrot"))) as browser:
         body = {"message": "Wenna: Come in.\nAnsel: Thank you."}
         events = browser.post("/v1/inspector/talk", json=body).text
     assert '"message":"Come in."' in events
     assert "Thank" not in events.rpartition("event: end")[0]
-    assert [one.name for one in models.asked[0].tools] == ["tide"]
+    assert [one["function"]["name"] for one in models.bodies[0]["tools"]] == ["tide"]

@@ -239,7 +239,7 @@ def test_who_answers(tmp_path: Path, target: str, route: str, model: str) -> Non
     """A profile names a route, a provider and its model, or nobody: then the model of this machine answers."""
     folder = profile_folder(tmp_path / "wenna", f'character = "wenna.png"\n{target}\n')
     models = Inn(folder, []).models
-    found = models.route(models._profiles.document("wenna"))
+    found = models._known.of_profile(models._profiles.document("wenna"))
     assert (found.name, found.model) == (route, model)
 
 

@@ -186,9 +186,15 @@ class RouteModels:
     def _cards(self) -> dict[str, ModelCard]:
         return {name: _card(route) for name, route in self.routes.items()}
 
+    def route(self, name: str) -> Route:
+        """Return the route of this name. Raises `ModelNotFoundError`."""
+        if name not in self.routes:
+            raise ModelNotFoundError(name, self.routes)
+        return self.routes[name]
+
     async def answer(self, request: GenerationRequest, caller: str) -> ModelAnswer:
         """Begin to answer on the route that the model names. Raises `ModelNotFoundError`, `UnavailableError`, `ConfigError`."""
-        route = self._route(request.model)
+        route = self.route(request.model)
         return await self.ask(route, provider_request(request, route, ADAPTERS[route.adapter]))
 
     async def ask(
@@ -216,12 +222,12 @@ class RouteModels:
 
     async def count_tokens(self, request: GenerationRequest, caller: str) -> int:
         """Return the tokens of a request, as the route's model counts them. Raises `ModelNotFoundError`."""
-        return await asyncio.to_thread(request_tokens, request, self._route(request.model).model)
+        return await asyncio.to_thread(request_tokens, request, self.route(request.model).model)
 
     async def embeddings(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Embeddings of the route's provider, for its own model. Raises `EmbeddingsError` where it has none."""
         name = body.get("model")
-        route = self._route(name if isinstance(name, str) else "")
+        route = self.route(name if isinstance(name, str) else "")
         if route.adapter not in _WITH_EMBEDDINGS:
             raise EmbeddingsError(f"the model {route.name!r} makes no embeddings", where=Where(path="model"))
         call = MeteredCall(route.name, route.provider, route.model)
@@ -239,11 +245,6 @@ class RouteModels:
             with suppress(InnkeeperError):
                 await client.close()
         await asyncio.to_thread(self._own.close)
-
-    def _route(self, name: str) -> Route:
-        if name not in self.routes:
-            raise ModelNotFoundError(name, self.routes)
-        return self.routes[name]
 
     async def _open(self, route: Route) -> AsyncModelClient:
         async with self._opening:

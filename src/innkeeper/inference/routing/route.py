@@ -6,14 +6,17 @@ A key is named, and looked up when the route is opened.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from innkeeper.inference.adapters.providers import PROVIDERS, Provider, provider_at
 from innkeeper.inference.local.shared import LOCAL, LOCAL_WINDOW
 from innkeeper.prompt.data import EMPTY, FrozenDict, Registry
-from innkeeper.prompt.errors import ConfigError, UnknownNameError
+from innkeeper.prompt.errors import ConfigError, UnknownNameError, Where
+
+if TYPE_CHECKING:
+    from innkeeper.taverns.profiles.profile import Profile
 
 OWN: Final = "own"
 """The provider of a route that says an address."""
@@ -151,3 +154,14 @@ class Routes(Registry[Route]):
                 raise ConfigError(f"{text!r:.80} is no route", hint="write it like NAME=PROVIDER:MODEL")
             meant[name.strip()] = target.strip()
         return cls(Route.of(LOCAL, LOCAL), *(Route.of(name, target, addresses) for name, target in meant.items()))
+
+    def of_profile(self, profile: Profile, addresses: Mapping[str, str] = EMPTY, default: str = LOCAL) -> Route:
+        """Return the route of a profile, ``default`` where it names nobody. Raises `UnknownNameError`, `ConfigError`."""
+        target = ":".join(part for part in (profile.provider, profile.model) if part) or profile.route or default
+        if target in self:
+            return self[target]
+        if profile.route is not None:
+            raise UnknownNameError("route", profile.route, self, where=Where(asset=profile.name, path="route"))
+        if profile.provider is None and ":" not in target:
+            target = f"{LOCAL}:{target}"
+        return Route.of(target, target, addresses)

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 from starlette.responses import Response, StreamingResponse
 
-from innkeeper.inference.requests.request import GenerationRequest, read_tools
+from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.response.events import TextDelta
 from innkeeper.inference.response.views.view import ServerEvent, json_bytes
-from innkeeper.inference.routing.models import ModelAnswer, Models
-from innkeeper.prompt.data import FrozenDict, freeze
+from innkeeper.inference.routing.models import ModelAnswer, RouteModels
+from innkeeper.inference.routing.route import Route
+from innkeeper.prompt.data import to_json
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.prompt.message import Message
 from innkeeper.prompt.once import decode, unpack
-from innkeeper.service.inspector.inspection.planning import AnswerText, Sending
+from innkeeper.service.inspector.inspection.planning import AnswerText, RouteTurn, Sending
 from innkeeper.service.inspector.session.messages import EngineCall
 from innkeeper.service.inspector.session.session import WorkspaceSession
 from innkeeper.service.inspector.views.exchanges import TalkDelta, TalkRequest
 from innkeeper.service.inspector.views.workspace import ProblemView, problem_of
 from innkeeper.service.reply_events import finished_events
-
-CALLER: Final = "inspector"
+from innkeeper.taverns.profiles.profile import Profile
 
 
 class InspectorTalk:
@@ -35,7 +34,7 @@ class InspectorTalk:
         usual: the route of requests that name none.
     """
 
-    def __init__(self, models: Models, usual: str) -> None:
+    def __init__(self, models: RouteModels, usual: str) -> None:
         self._models, self._usual = models, usual
 
     @property
@@ -53,25 +52,29 @@ class InspectorTalk:
         Raises what building and asking raise, before anything is sent.
         """
         asked = decode(body, TalkRequest)
-        answer, packed = await session.ask(EngineCall("plan"), msgspec.json.encode(asked.message))
+        profile = await self._profile(session)
+        route = self._route(asked.route, profile)
+        turn = route.turn_fields(None if profile is None else profile.dialect)
+        call = RouteTurn(message=asked.message, adapter=route.adapter, turn=turn)
+        answer, packed = await session.ask(EngineCall("plan"), to_json(call))
         if not answer.is_ok:
             return Response(packed, answer.status, media_type=answer.media_type)
         prompt = unpack(packed, Sending)
-        made = await self._models.answer(_request(prompt, asked.route or self._usual), CALLER)
+        sent = ModelRequest(model=route.model, content=prompt.content, stream=True)
+        made = await self._models.ask(route, sent)
         return StreamingResponse(_events(made, prompt, session), media_type="text/event-stream")
 
+    async def _profile(self, session: WorkspaceSession) -> Profile | None:
+        """Return the profile among the files of a workspace."""
+        answer, body = await session.ask(EngineCall("profile"))
+        fields = msgspec.json.decode(body) if answer.is_ok else None
+        return None if fields is None else Profile.of(fields)
 
-def _request(prompt: Sending, route: str) -> GenerationRequest:
-    options: Any = freeze(prompt.options)
-    tools = read_tools(prompt.tools)
-    return GenerationRequest(
-        surface="inspector",
-        model=route,
-        messages=tuple(Message.of(one) for one in prompt.messages),
-        options=FrozenDict(options),
-        **tools._asdict(),
-        stream=True,
-    )
+    def _route(self, name: str | None, profile: Profile | None) -> Route:
+        """Return the route that is asked for, else a profile's own, else the usual one."""
+        if name is not None or profile is None:
+            return self._models.route(name or self._usual)
+        return self._models.routes.of_profile(profile, self._models.addresses, self._usual)
 
 
 async def _events(made: ModelAnswer, prompt: Sending, session: WorkspaceSession) -> AsyncIterator[bytes]:

@@ -15,14 +15,13 @@ import msgspec
 
 from innkeeper.conversation.state import ClientConversation, StateStore, conversation_scope, turns_of
 from innkeeper.inference.adapters.adapter import ModelRequest
-from innkeeper.inference.local.shared import LOCAL
 from innkeeper.inference.requests.raw import refuse_raw
 from innkeeper.inference.requests.request import GenerationRequest
 from innkeeper.inference.routing.models import EmbeddingsError, ModelAnswer, ModelCard, ModelNotFoundError, RouteModels
 from innkeeper.inference.routing.route import Route
 from innkeeper.prompt import Note, NoteKind, fresh_seed, utc_now
 from innkeeper.prompt.data import plain_data
-from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, Where
+from innkeeper.prompt.errors import InnkeeperError, Where
 from innkeeper.prompt.once import unpack
 from innkeeper.service.exchange import Request
 from innkeeper.service.processes.pool import Pool
@@ -108,7 +107,7 @@ class ProfileModels:
             profile = self._profiles.document(name)
             known = self._cards.get(name)
             if known is None or known[0] is not profile:
-                route = self.route(profile)
+                route = self._known.of_profile(profile, self._routes.addresses)
                 window = profile.context_window or route.window or known_window(route.model)
                 known = self._cards[name] = profile, ModelCard(name, _PROFILE, route.model, window, _PROFILE)
         except InnkeeperError:
@@ -171,13 +170,13 @@ class ProfileModels:
         """Resolve a request to a profile into the turn that is built for it: route, options, moment, chance, and state.
 
         ``seed`` counts where neither profile nor request says another, ``state`` in place of the conversation's, and ``over``
-        in place of the turn's own fields. Raises `ModelNotFoundError`, as `route`, and what the store of states raises.
+        in place of the turn's own fields. Raises `ModelNotFoundError`, as `Routes.of_profile`, and what the store raises.
         """
         if request.model not in self._profiles:
             raise ModelNotFoundError(request.model, self._profiles)
         refuse_raw(request, "the profile")
         profile = self._profiles.document(request.model)
-        route = self.route(profile)
+        route = self._known.of_profile(profile, self._routes.addresses)
         scope, named = _scope(request, caller)
         conversation = ClientConversation(self._states, scope, request.messages, named=named)
         before = await self._from_store(conversation.load) if state is None else state
@@ -191,17 +190,6 @@ class ProfileModels:
             notes=note_facts((*request.notes, *_ignored(request), *(() if state is not None else conversation.notes))),
         )
         return ClientTurn(task, route, conversation)
-
-    def route(self, profile: Profile) -> Route:
-        """The route of a profile. Raises `UnknownNameError`, `ConfigError`."""
-        target = ":".join(part for part in (profile.provider, profile.model) if part) or profile.route or LOCAL
-        if target in self._known:
-            return self._known[target]
-        if profile.route is not None:
-            raise UnknownNameError("route", profile.route, self._known, where=Where(asset=profile.name, path="route"))
-        if profile.provider is None and ":" not in target:
-            target = f"{LOCAL}:{target}"
-        return Route.of(target, target, self._routes.addresses)
 
     async def _work(self, path: str, body: bytes, caller: str) -> bytes:
         reply = await self._pool.answer(Request(TURN, path, body=body), caller)

@@ -85,7 +85,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         check_depth(value, "the profile")
         _check_keys(value, cls.__struct_fields__, asset)
         fields = {"name": name, **freeze(dict(value))}
-        for key in ("character", "preset", "lorebooks"):
+        for key in _LISTED:
             if key in fields:
                 fields[key] = fields[key] if isinstance(fields[key], tuple) else (fields[key],)
         return _checked(_converted(fields, asset), asset)
@@ -100,6 +100,14 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def files(self) -> tuple[str, ...]:
         """The names of all files, each once, in order."""
         return tuple(dict.fromkeys(item for _, item in self._items() if isinstance(item, str)))
+
+    def without_files(self) -> Profile:
+        """Return it with the content that stands in it alone: no file is named any more."""
+        fields = {name: tuple(filter(_is_content, getattr(self, name))) for name in _LISTED}
+        members = tuple(filter(_is_content, self.cards))
+        group = None if self.group is None else FrozenDict({**self.group, "members": members})
+        persona = self.persona if _is_content(self.persona) else None
+        return msgspec.structs.replace(self, **fields, persona=persona, group=group)
 
     def _items(self) -> Iterator[tuple[str, Any]]:
         """Each file or content with its key."""
@@ -127,6 +135,15 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready data that `Profile.of` reads back: fields at their default are left out."""
         return _plain(msgspec.to_builtins(self))
+
+
+_LISTED: Final = ("character", "preset", "lorebooks")
+"""Keys of several files or contents."""
+
+
+def _is_content(item: Any) -> bool:
+    """Whether a file or content is no file."""
+    return isinstance(item, Mapping) and not isinstance(item.get("card"), str)
 
 
 def _plain(fields: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import pytest
 
 from innkeeper.prompt.errors import InnkeeperError, LimitError, UnknownNameError, UsageError
 from innkeeper.service.inspector.inspection.inspection import inspected
+from innkeeper.service.inspector.inspection.planning import planned
 from innkeeper.service.inspector.session.messages import WorkspaceOptions
 from innkeeper.service.inspector.views.workspace import Edit, SettingsChange, Variation
 from innkeeper.service.inspector.workspace import workspace as module
@@ -57,7 +58,9 @@ def test_the_same_is_built_as_by_the_command_line() -> None:
     assets = AssetFiles()
     for name in ("wenna.png", "larks.lorebook.json", "ansel.persona.json", "wenna.chat.jsonl"):
         assets.add(str(EXAMPLES / name))
-    asked = assets.request({"message": "Hm?", "now": "2026-01-01T00:00:00Z", "reserved_tokens": 256})
+    asked = assets.request({
+        "message": "Hm?", "now": "2026-01-01T00:00:00Z", "reserved_tokens": 256, "model": "local",
+    })  # fmt: skip
     assert build(example(message="Hm?").request()).fingerprint() == build(asked).fingerprint()
 
 
@@ -235,3 +238,28 @@ def test_a_mend_writes_what_is_read_anyhow() -> None:
                 file.apply(mend, mend.value)
         assert not [one for one in workspace.file_view(file).findings if one.fix is not None]
         assert build(workspace.request()).fingerprint() == before
+
+
+PROFILE = b"""
+name = "wenna"
+character = "wenna.png"
+model = "gpt-4o"
+provider = "openai"
+authors_note = "The wreck is near."
+options = {temperature = 0.3}
+greeting = 0
+"""
+
+
+def test_a_profile_is_resolved_for_its_route_and_begins_with_a_greeting() -> None:
+    """What stands in it alone is used too: its note, its options; a request among the files goes over it."""
+    request = json.dumps({"options": {"top_p": 0.5}, "model": "gpt-4.1"}).encode()
+    files = {"profile.toml": PROFILE, "wenna.png": (EXAMPLES / "wenna.png").read_bytes()}
+    working = [WorkingFile(name, name, data) for name, data in files.items()]
+    plan = planned(OpenWorkspace("test", working, SettingsChange(message="Hm?"), now="2026-01-01T00:00:00Z"))
+    assert (plan.model, plan.dialect, plan.options["temperature"]) == ("gpt-4o", "openai", 0.3)
+    assert any("The wreck is near." in message.content for message in plan.messages)
+    assert "assistant" in [message.role for message in plan.messages]
+    working.append(WorkingFile("own", "own.request.json", request))
+    both = OpenWorkspace("test", working, SettingsChange(message="Hm?"), now="2026-01-01T00:00:00Z", every=True)
+    assert (planned(both).model, dict(planned(both).options)) == ("gpt-4.1", {"temperature": 0.3, "top_p": 0.5})

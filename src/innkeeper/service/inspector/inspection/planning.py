@@ -1,18 +1,21 @@
-"""Planning: the plan of a workspace, and what a model is to be asked of it: messages and options, with the inspection.
+"""Planning: the plan of a workspace, and the body that a route's provider is sent for it, with the inspection.
 
-A plan that does not fit its window is made all the same: what is to be seen is how far it does not.
+A plan that does not fit its window is made all the same: what is to be seen is how far it does not. A profile's turn is settled
+as the service settles it, for the route that answers it.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from innkeeper.conversation import TurnInput, settled_request
+from innkeeper.conversation.greetings import opening_messages
 from innkeeper.conversation.reply import ReplyRules, answered_request, finished_reply
-from innkeeper.dialects.plan_payload import RESERVE, plan_options
-from innkeeper.prompt import BuildRequest, MaxTokensExceededError, Plan, deep_merge
-from innkeeper.prompt.data import plain_data, thaw
+from innkeeper.dialects.plan_payload import plan_payload
+from innkeeper.prompt import BuildRequest, InnkeeperError, MaxTokensExceededError, Plan, Ports, deep_merge
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.service.inspector.inspection.inspection import inspected
 from innkeeper.service.inspector.views.workspace import SettingsChange, Variation
@@ -23,28 +26,55 @@ if TYPE_CHECKING:
     from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 
 
-def planned(workspace: OpenWorkspace, variation: Variation | None = None) -> Plan:
-    """The plan. One that does not fit is made all the same, with a warning. Raises what building raises otherwise."""
+def planned(workspace: OpenWorkspace, variation: Variation | None = None, turn: TurnInput | None = None) -> Plan:
+    """The plan, for the route of ``turn``, by default a profile's own.
+
+    One that does not fit is made all the same, with a warning. Raises what building raises otherwise.
+    """
+    notes: tuple[Note, ...] = ()
     request = workspace.request(variation)
+    turn = _profile_turn(workspace, request) if turn is None else turn
+    if turn is not None:
+        request, notes = settled_request(request, msgspec.structs.replace(turn, seed=request.seed))
+    if workspace.greeting is not None and not (request.history or workspace.has_begun(variation)):
+        request = request.with_(history=tuple(opening_messages(request, workspace.greeting, Ports())))
     try:
-        return build(request)
+        plan = build(request)
     except MaxTokensExceededError as error:
         options = deep_merge(request.step_options, {"trimming": {"on_overflow": "warn"}})
         plan = build(request.with_(step_options=options))
         note = Note(NoteKind.LIMIT, error.message, hint=error.hint)
-        return plan.with_(warnings=(note, *plan.warnings))
+        plan = plan.with_(warnings=(note, *plan.warnings))
+    return plan.with_(notes=(*notes, *plan.notes)) if notes else plan
+
+
+def _profile_turn(workspace: OpenWorkspace, request: BuildRequest) -> TurnInput | None:
+    """Return what the route settles that a profile names, unless the page counts for another model."""
+    from innkeeper.inference.routing.route import Routes
+
+    if workspace.profile is None or request.model != workspace.profile.profile.model:
+        return None
+    profile = workspace.profile.profile
+    with suppress(InnkeeperError):
+        return TurnInput(**Routes.read().of_profile(profile).turn_fields(profile.dialect))
+    return None
+
+
+class RouteTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """The route that a prompt is made for: who writes its bodies, and the fields of a turn that it settles (JSON)."""
+
+    message: str | None
+    adapter: str
+    turn: dict[str, Any]
 
 
 class Sending(msgspec.Struct, frozen=True):
-    """Messages, options, tools and the inspection (JSON) of one prompt, and the rules of its answer.
+    """The body (JSON) and the inspection (JSON) of one prompt, and the rules of its answer.
 
     ``request`` (JSON) is that by which scripts finish the answer; it is empty where there are none.
     """
 
-    messages: list[dict[str, Any]]
-    options: dict[str, Any]
-    tools: list[dict[str, Any]]
-    model: str | None
+    content: bytes
     inspection: bytes
     rules: ReplyRules
     request: bytes = b""
@@ -58,17 +88,18 @@ class AnswerText(msgspec.Struct, frozen=True):
     text: str
 
 
-def sending(workspace: OpenWorkspace, message: str | None) -> Sending:
-    """Return what a model is asked with ``message`` in place of the settings' own. Raises what building raises."""
-    changed = Variation(settings=SettingsChange(message=message)) if message is not None else None
-    plan = planned(workspace, changed)
+def sending(workspace: OpenWorkspace, asked: RouteTurn) -> Sending:
+    """Return what a route's provider is sent with ``message`` in place of the settings' own. Raises what building raises."""
+    from innkeeper.inference.adapters.adapter import ModelRequest
+    from innkeeper.inference.adapters.registry import ADAPTERS
+
+    changed = Variation(settings=SettingsChange(message=asked.message)) if asked.message is not None else None
+    plan = planned(workspace, changed, TurnInput.of((), **asked.turn))
     request = plan.request or BuildRequest()
     rules = ReplyRules.of(request, speaker_of(plan, request))
+    body = plan_payload(plan, plan.dialect).body
     return Sending(
-        messages=[one.to_dict() for one in plan.messages],
-        options=plan_options(plan, default=RESERVE),
-        tools=[thaw(plain_data(tool)) for tool in plan.tools],
-        model=plan.model,
+        content=ModelRequest.of(ADAPTERS[asked.adapter], body, stream=True).content,
         inspection=msgspec.json.encode(inspected(workspace, plan, changed)),
         rules=rules,
         request=answered_request(request, plan.variables).to_json() if rules.scripts else b"",

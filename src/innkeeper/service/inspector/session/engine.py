@@ -263,10 +263,15 @@ class WorkspaceEngine:
         return self.view(call, b"")
 
     def plan(self, _: EngineCall, body: bytes) -> EngineAnswer:
-        """For talking: the messages, the options and the inspection of the prompt with another message."""
-        from innkeeper.service.inspector.inspection.planning import sending
+        """For talking: the body for a route, and the inspection of the prompt with another message."""
+        from innkeeper.service.inspector.inspection.planning import RouteTurn, sending
 
-        return EngineReply(), msgspec.msgpack.encode(sending(self.workspace, msgspec.json.decode(body)))
+        return EngineReply(), msgspec.msgpack.encode(sending(self.workspace, decode(body, RouteTurn)))
+
+    def profile(self, _: EngineCall, __: bytes) -> EngineAnswer:
+        """The profile among the files, as JSON; ``null`` for none."""
+        opened = self.workspace.profile
+        return _json(None if opened is None else opened.profile.to_dict())
 
     def finish(self, _: EngineCall, body: bytes) -> EngineAnswer:
         """For talking: the answer as the tavern keeps it."""
@@ -287,7 +292,7 @@ OPERATIONS: Final[dict[str, Callable[[WorkspaceEngine, EngineCall, bytes], Engin
     name: getattr(WorkspaceEngine, name)
     for name in (
         "open", "view", "add", "copies", "live", "leave", "lint", "inspection", "file", "picture", "changes", "revert",
-        "written", "saved", "export", "wire", "compare", "replay", "open_replay", "plan", "finish",
+        "written", "saved", "export", "wire", "compare", "replay", "open_replay", "profile", "plan", "finish",
     )
 }  # fmt: skip
 """What can be asked."""

@@ -11,6 +11,7 @@ from innkeeper.prompt import BuildRequest
 from innkeeper.prompt.errors import InnkeeperError, UsageError
 from innkeeper.service.inspector.views.workspace import Kind, SettingsChange, SettingsView
 from innkeeper.service.inspector.workspace.working import WorkingFile
+from innkeeper.taverns.profiles.profile import Profile
 
 TAVERN: Final = "silly"
 """What builds where nobody says."""
@@ -19,11 +20,13 @@ _BUILT: Final[tuple[Kind, ...]] = ("character", "lorebook", "preset", "chat", "r
 """Kinds that a prompt is built of, beside the persona. A request goes alone where nobody says."""
 
 
-def usual_settings(files: Collection[WorkingFile], now: str, *, every: bool) -> SettingsView:
+def usual_settings(
+    files: Collection[WorkingFile], profile: OpenedProfile | None, now: str, *, every: bool
+) -> SettingsView:
     """What is used where nobody says: what a profile among the files names, and of each other kind the first."""
-    profile, named = _profile(files)
+    named = () if profile is None else profile.names
     kinds: dict[str, list[WorkingFile]] = {}
-    for file in files:
+    for file in sorted(files, key=lambda file: named.index(file.name) if file.name in named else len(named)):
         kinds.setdefault(file.kind, []).append(file)
     used: list[WorkingFile] = []
     for kind in _BUILT:
@@ -36,13 +39,30 @@ def usual_settings(files: Collection[WorkingFile], now: str, *, every: bool) -> 
     persona = next((file.id for file in personas if file.name in named), personas[0].id if personas else None)
     base = SettingsView(tavern=TAVERN, now=now, used=tuple(file.id for file in used), persona=persona)
     request = next((file.asset for file in used if file.kind == "request"), None)
-    if request is not None:
+    if request is not None and profile is None:
         return with_request(base, request)
-    return base if profile is None else _with_profile(base, profile)
+    base = base if profile is None else _with_profile(base, profile.profile)
+    if request is None:
+        return base
+    said = BuildRequest.of(request).to_dict().keys()
+    own = with_request(base, request)
+    names = {"reserved_tokens": "reserve"}
+    return msgspec.structs.replace(
+        base, **{names.get(name, name): getattr(own, names.get(name, name)) for name in said if name in _SAID}
+    )
 
 
-def _profile(files: Collection[WorkingFile]) -> tuple[Any, frozenset[str]]:
-    """The profile that the files have, if they have one, and the files that it names."""
+class OpenedProfile(msgspec.Struct, frozen=True):
+    """The profile among the files: what it says, the names of its files in order, and the request of what it holds itself."""
+
+    profile: Profile
+    names: tuple[str, ...]
+    request: BuildRequest
+
+
+def profile_of(files: Collection[WorkingFile]) -> OpenedProfile | None:
+    """Return the profile among the files; one that cannot be read is its file's problem."""
+    from innkeeper.taverns.profiles.opened import open_profile
     from innkeeper.taverns.profiles.profile import parse_profile
 
     for file in files:
@@ -50,11 +70,24 @@ def _profile(files: Collection[WorkingFile]) -> tuple[Any, frozenset[str]]:
             folder = file.name.rpartition("/")[0]
             try:
                 profile = parse_profile(file.data, name=folder.rpartition("/")[2] or "profile", asset=file.name)
+                request = open_profile(profile.without_files()).request
             except InnkeeperError as error:
                 file.problem = error
                 continue
-            return profile, frozenset(f"{folder}/{name}" if folder else name for name in profile.files)
-    return None, frozenset()
+            names = tuple(f"{folder}/{name}" if folder else name for name in profile.files)
+            return OpenedProfile(profile, names, request.with_(**_OF_SETTINGS))
+    return None
+
+
+_SAID: Final = frozenset({
+    "tavern", "profile", "model", "context_window", "reserved_tokens", "seed", "now", "message",
+})  # fmt: skip
+"""Fields of a request that are settings."""
+
+_OF_SETTINGS: Final[Mapping[str, Any]] = {
+    "model": None, "context_window": None, "reserved_tokens": 0, "seed": 0, "now": None, "profile": None,
+}  # fmt: skip
+"""What of a request the settings say."""
 
 
 def settings_fields(settings: SettingsView) -> dict[str, Any]:
@@ -97,12 +130,14 @@ def with_request(settings: SettingsView, request: BuildRequest) -> SettingsView:
     )
 
 
-def _with_profile(settings: SettingsView, profile: Any) -> SettingsView:
+def _with_profile(settings: SettingsView, profile: Profile) -> SettingsView:
     return msgspec.structs.replace(
         settings,
         tavern=profile.tavern,
         profile=profile.variant,
+        model=profile.model,
         context_window=profile.context_window,
         reserve=profile.reserve,
         seed=profile.seed if isinstance(profile.seed, int) else settings.seed,
+        now=settings.now if profile.now == "clock" else profile.now,
     )

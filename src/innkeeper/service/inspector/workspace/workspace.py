@@ -9,7 +9,7 @@ import msgspec
 
 from innkeeper.content.chat import OURS, Chat
 from innkeeper.content.lorebook import Lorebook
-from innkeeper.prompt import BuildRequest, UnknownNameError
+from innkeeper.prompt import BuildRequest, UnknownNameError, deep_merge
 from innkeeper.prompt.errors import LimitError
 from innkeeper.service.inspector.session.messages import WorkspaceOptions
 from innkeeper.service.inspector.views.inspection import OriginView
@@ -25,6 +25,7 @@ from innkeeper.service.inspector.workspace.findings import LintCache, finding_vi
 from innkeeper.service.inspector.workspace.settings import (
     TAVERN,
     patched,
+    profile_of,
     settings_fields,
     usual_settings,
     with_request,
@@ -95,7 +96,8 @@ class OpenWorkspace:
         self.title = title
         self.files = {file.id: file for file in files}
         self._check()
-        self.settings = usual_settings(self.files.values(), now, every=every)
+        self.profile = profile_of(self.files.values())
+        self.settings = usual_settings(self.files.values(), self.profile, now, every=every)
         self._linted = LintCache()
         self._cut: tuple[Chat, int, Chat] | None = None
         self._made: tuple[dict[str, Any], BuildRequest] | None = None
@@ -223,6 +225,8 @@ class OpenWorkspace:
             if asset is not None and file.kind not in {"other", "profile"}:
                 assets.put(asset, file.name)
         fields = assets.fields
+        if self.profile is not None:
+            fields |= self._profiled(fields, self.profile.request)
         whole = fields.get("history")
         if isinstance(whole, Chat):
             fields["history"] = self._until(whole, settings.turn)
@@ -232,6 +236,30 @@ class OpenWorkspace:
         if not isinstance(whole, Chat) or fields["history"] is whole:
             return request
         return self.turn_states.request(request, fields, fields["history"], self.used_files(variation))
+
+    def _profiled(self, fields: dict[str, Any], base: BuildRequest) -> dict[str, Any]:
+        """Return the fields that a profile adds to those of its files."""
+        own = fields.get("request")
+        said = {} if own is None else {name: getattr(own, name) for name in BuildRequest.of(own).to_dict()}
+        said |= {} if own is None else {"options": {**base.options, **own.options}}
+        added: dict[str, Any] = {"request": base.with_(**said, **({} if "group" in fields else {"group": None}))}
+        if "group" in fields and base.group:
+            added["group"] = {**base.group, "members": (*base.group["members"], *fields["group"]["members"])}
+        if "lorebooks" in fields and base.lorebooks:
+            added["lorebooks"] = (*base.lorebooks, *fields["lorebooks"])
+        if "settings" in fields and base.settings:
+            added["settings"] = deep_merge(fields["settings"], base.settings)
+        return added
+
+    @property
+    def greeting(self) -> int | None:
+        """The number of the greeting that a chat which has not begun begins with; None for no greeting."""
+        return 0 if self.profile is None else self.profile.profile.greeting_number
+
+    def has_begun(self, variation: Variation | None = None) -> bool:
+        """Whether there is a chat, or a request without a profile, which says its chat itself."""
+        kinds = {file.kind for file in self.used_files(variation)}
+        return "chat" in kinds or ("request" in kinds and self.profile is None)
 
     def _requested(self, fields: dict[str, Any]) -> BuildRequest:
         """The request of these fields, made of the last one where only some have changed."""
