@@ -25,6 +25,7 @@ from innkeeper.prompt import (
 from innkeeper.prompt.run.state import ExplainedPlan
 from innkeeper.taverns import TAVERNS, vibe
 from innkeeper.tokens import NO_FRAMING, OPENAI
+from innkeeper.tokens.media import media_rule
 from tests.budget.doubles import BLOCKS, Characters, Rough, block
 
 PLAN = Plan(
@@ -97,11 +98,15 @@ def test_figures_say_how_good_they_are(plan: Plan, counter: Any, exact: bool) ->
 
 
 def test_media_are_counted_where_their_price_is_known() -> None:
-    """Otherwise it is said how many are not."""
-    plan = Plan(blocks=(block("x", attachments=(Attachment("image", url="u"),)),))
+    """By their own price, else by the provider's rule; of a kind without one it is said how many are not."""
+    plan = Plan(blocks=(block("x", attachments=(Attachment("sticker", url="u"),)),))
     assert accounting(plan, Characters(), NO_FRAMING).uncounted_attachments == 1
     priced = accounting(plan, Characters(), NO_FRAMING, attachment_tokens=85)
-    assert (priced.uncounted_attachments, priced.total) == (0, 86)
+    assert (priced.uncounted_attachments, priced.total, priced.media) == (0, 86, 85)
+    picture = Plan(blocks=(block("x", attachments=(Attachment("image", url="u"),)),))
+    known = accounting(picture, Characters(), NO_FRAMING)
+    assert (known.uncounted_attachments, known.media) == (0, media_rule(None, None).most)
+    assert f"of these media {known.media:,}" in explain(picture, Characters()).render()
 
 
 def test_defaults_come_from_the_plan() -> None:

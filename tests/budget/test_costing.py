@@ -12,10 +12,13 @@ from innkeeper.budget.costing import count_texts, whole
 from innkeeper.prompt import Attachment, Block, FrozenDict, Message
 from innkeeper.prompt.errors import UsageError
 from innkeeper.tokens import FRAMINGS, NO_FRAMING, OPENAI, default_counter
+from innkeeper.tokens.media import media_rule
 from tests.budget.doubles import BLOCKS, Batch, Characters, block
 
 CALLS = FrozenDict(tool_calls=({"id": "c1"},))
 MESSAGE = Message("user", "Hi", "Bob", (Attachment("image", url="u"),), FrozenDict(tool_call_id="c1", other=1))
+ELSEWHERE = media_rule(None, None).most
+"""What a picture costs that is elsewhere."""
 
 
 @given(st.lists(st.text(max_size=5), max_size=6))
@@ -27,15 +30,16 @@ def test_one_by_one_is_the_same_as_in_one_batch(texts: list[str]) -> None:
 
 
 def test_content_alone() -> None:
-    """Without a framing a message costs its text."""
-    assert Costing(counter=Characters()).costs([MESSAGE]) == [Cost(2, 0, 0)]
+    """Without a framing a message costs its text, and what its media cost."""
+    assert Costing(counter=Characters()).costs([MESSAGE]) == [Cost(2, 0, ELSEWHERE, ELSEWHERE)]
+    assert Costing(counter=Characters(), dialect="text").costs([MESSAGE]) == [Cost(2, 0, 0)]
 
 
 def test_overheads_are_apart_from_the_text() -> None:
     """Role, name, framing, tool parts, a flat overhead, and media at their price."""
     costing = Costing(counter=Characters(), framing=OPENAI, message_overhead_tokens=10, attachment_tokens=100)
     fixed = 3 + 1 + 10 + 100
-    assert costing.costs([MESSAGE]) == [Cost(2, 0, fixed + len("user") + len("Bob") + len("c1"))]
+    assert costing.costs([MESSAGE]) == [Cost(2, 0, fixed + len("user") + len("Bob") + len("c1"), 100)]
 
 
 def test_metadata_counts_as_the_json_it_is() -> None:
@@ -43,7 +47,7 @@ def test_metadata_counts_as_the_json_it_is() -> None:
     costing = Costing(counter=Characters(), framing=OPENAI, include_message_metadata_tokens=True)
     (cost,) = costing.costs([MESSAGE])
     assert cost.metadata == len('{"tool_call_id":"c1","other":1}')
-    assert cost.overhead == 3 + 1 + len("userBob")
+    assert cost.overhead == 3 + 1 + len("userBob") + ELSEWHERE
 
 
 def test_tool_calls_count_where_the_framing_says_so() -> None:

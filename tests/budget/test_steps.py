@@ -158,12 +158,12 @@ def test_evictions_are_noted_and_measured() -> None:
 
 
 def test_estimates_are_noted() -> None:
-    """A counter that is not exact says so in the plan, with its margin; so do media, which no text counter knows."""
-    media = (block("a", attachments=(Attachment("image", url="u"),)),)
+    """A counter that is not exact says so in the plan, with its margin; so do media of a kind that no rule knows."""
+    media = (block("a", attachments=(Attachment("sticker", url="u"),)),)
     plan = _build(blocks=media, ports=Ports(token_counter=Rough()), context_window=50)
     assert [note.message.split(":")[0] for note in plan.notes] == [
         "tokens are estimated (rough, ± 20 %)",
-        "1 attachments are not counted",
+        "1 attachments of an unknown kind are not counted",
     ]
     assert _build({"attachment_tokens": 20}, blocks=media, context_window=50).notes == ()
 

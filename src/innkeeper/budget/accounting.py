@@ -9,24 +9,29 @@ gives. A plan that is rendered with options that the build did not know is measu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
 
-from innkeeper.budget.costing import Cost, Costing, count_texts, framing_of
+from innkeeper.budget.costing import Cost, Costing, count_texts, framing_of, sent_metadata, shape_of
 from innkeeper.budget.report import EvictionRecord, TrimReport
 from innkeeper.budget.trim import TokenRoom
 from innkeeper.prompt import Block, InnkeeperError, MaxTokensExceededError, Note, Payload, Plan, TokenCounter
 from innkeeper.prompt.block import Origin
+from innkeeper.prompt.dialect import REPLY_LIMITS, reply_limit
 from innkeeper.prompt.text import escaped, shorten
 from innkeeper.tokens.counter import default_counter
-from innkeeper.tokens.framing import Framing, count_tools
+from innkeeper.tokens.framing import Framing
 from innkeeper.tokens.table.catalogue import known_window
 
 
 class AccountLine(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One message. ``tokens`` is all of it: text, metadata where that counts, and ``overhead`` (role, name, framing, media)."""
+    """One message. ``tokens`` is all of it: text, metadata where that counts, and ``overhead`` (role, name, framing, media).
+
+    ``media`` and ``reasoning`` are the shares of attachments and of thoughts that are sent back in ``overhead``.
+    """
 
     block_id: str
     role: str
@@ -38,6 +43,8 @@ class AccountLine(msgspec.Struct, frozen=True, omit_defaults=True):
     metadata: int = 0
     attachments: int = 0
     origin: Origin | None = None
+    media: int = 0
+    reasoning: int = 0
 
 
 class Accounting(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +52,9 @@ class Accounting(msgspec.Struct, frozen=True, kw_only=True):
 
     ``free`` is negative where the plan does not fit, and ``None`` without a window. ``exact`` is true where every figure is the
     model's own count; otherwise ``error_percent`` says how far the counter may be off (``None``: nobody knows).
-    ``uncounted_attachments`` cost tokens that no text counter knows.
+    ``media`` (pictures, sounds, videos, files) and ``reasoning`` (thoughts that are sent back) are shares of ``overhead``;
+    ``schema`` is that of the answer, with what else the options put into the prompt. ``uncounted_attachments`` are of a kind that
+    no rule knows.
     """
 
     lines: tuple[AccountLine, ...]
@@ -64,6 +73,9 @@ class Accounting(msgspec.Struct, frozen=True, kw_only=True):
     exact: bool
     error_percent: float | None
     uncounted_attachments: int = 0
+    media: int = 0
+    reasoning: int = 0
+    schema: int = 0
 
     @property
     def fits(self) -> bool:
@@ -87,23 +99,34 @@ def accounting(
 ) -> Accounting:
     """Count a plan as it is sent: neighbouring in-chat blocks are one message.
 
-    ``counter`` is the built-in one where none is given, ``framing`` the counter's own or that of the plan's dialect, ``model``
-    the plan's. Window and reserve are those the plan was trimmed for, else those of its request.
+    It is counted as its build counted it. ``counter`` counts in its place, with ``framing`` (its own, or that of the plan's
+    dialect) and for ``model`` (the plan's). Window and reserve are those the plan was trimmed for, else those of its request.
     """
-    framing = framing or framing_of(plan.dialect, counter)
-    costing = Costing(
-        counter=counter or default_counter(),
-        model=model or plan.model,
-        framing=framing,
-        attachment_tokens=attachment_tokens,
-        include_message_metadata_tokens=include_message_metadata_tokens,
-    )
+    costing = costing_of(plan, counter, framing)
+    if model is not None or attachment_tokens or include_message_metadata_tokens:
+        costing = replace(
+            costing,
+            model=model or costing.model,
+            attachment_tokens=attachment_tokens or costing.attachment_tokens,
+            include_message_metadata_tokens=include_message_metadata_tokens,
+        )
     blocks = plan.sent_blocks()
-    costs = costing.costs(blocks)
-    tools = count_tools(plan.tools, costing.whole_counter, costing.model, framing.name)
-    accounting = _summed(plan, costing, tuple(map(_line, blocks, costs)), tools.tokens)
-    media = sum(item.tokens is None for block in blocks for item in block.attachments)
-    return msgspec.structs.replace(accounting, uncounted_attachments=0 if costing.attachment_tokens else media)
+    return _summed(plan, costing, blocks, costing.costs(blocks))
+
+
+def costing_of(plan: Plan, counter: TokenCounter | None = None, framing: Framing | None = None) -> Costing:
+    """How a plan is counted: as its build counted it; by ``counter`` or ``framing`` where one is given."""
+    if counter is None and isinstance(plan.guard, RenderGuard):
+        costing = plan.guard.costing
+        return costing if framing is None else replace(costing, framing=framing)
+    return Costing(
+        counter=counter or default_counter(),
+        model=plan.model,
+        framing=framing or framing_of(plan.dialect, counter),
+        dialect=plan.dialect,
+        sends=sent_metadata(plan.dialect, plan.dialects, plan.options),
+        shape=shape_of(plan.dialect, plan.dialects),
+    )
 
 
 def _line(block: Block, cost: Cost) -> AccountLine:
@@ -118,16 +141,19 @@ def _line(block: Block, cost: Cost) -> AccountLine:
         metadata=cost.metadata,
         attachments=len(block.attachments),
         origin=block.origin,
+        media=cost.media,
+        reasoning=cost.reasoning,
     )
 
 
-def _summed(plan: Plan, costing: Costing, lines: tuple[AccountLine, ...], tools: int) -> Accounting:
+def _summed(plan: Plan, costing: Costing, blocks: Sequence[Block], costs: Sequence[Cost]) -> Accounting:
     window, reserve = window_of(plan)
-    reply = costing.framing.reply
+    reply, tools, schema = costing.framing.reply, costing.tool_tokens(plan.tools), costing.option_tokens(plan.options)
+    lines = tuple(map(_line, blocks, costs))
     tokens = sum(line.tokens for line in lines)
     marks = marks_of(plan, costing, tokens)
-    total = tokens + marks + reply + tools
-    media = sum(line.attachments for line in lines)
+    total = tokens + marks + reply + tools + schema
+    attachments = [item for block in blocks for item in block.attachments]
     facts = costing.counter.describe(costing.model)
     name, error = facts.get("tokenizer") or facts.get("backend"), facts.get("error_percent")
     return Accounting(
@@ -144,8 +170,12 @@ def _summed(plan: Plan, costing: Costing, lines: tuple[AccountLine, ...], tools:
         model=costing.model,
         tokenizer=None if name is None else str(name),
         framing=costing.framing.name,
-        exact=facts.get("exact") is True and not tools and not media,
+        exact=facts.get("exact") is True and not tools and not schema and not attachments,
         error_percent=float(error) if isinstance(error, (int, float)) else None,
+        uncounted_attachments=sum(costing.media_cost(item) is None for item in attachments),
+        media=sum(line.media for line in lines),
+        reasoning=sum(line.reasoning for line in lines),
+        schema=schema,
     )
 
 
@@ -159,7 +189,7 @@ def window_of(plan: Plan) -> tuple[int | None, int]:
     if request is None:
         return None, 0
     known = known_window(plan.model) if request.context_window is None else request.context_window
-    return known or None, request.reserved_tokens
+    return known or None, request.reserved_tokens or reply_limit(plan.options)
 
 
 SENT: Final = "sent"
@@ -232,12 +262,11 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 def explain(plan: Plan, counter: TokenCounter | None = None, framing: Framing | None = None) -> Explanation:
     """Explain a plan. It is looked at, not rebuilt: nothing changes and nothing is called but the counter.
 
-    ``counter`` is the built-in one where none is given, ``framing`` the counter's own or that of the plan's dialect.
+    It is counted as its build counted it, unless by ``counter``, with ``framing``, its own or that of the plan's dialect.
     """
-    counter, framing = counter or default_counter(), framing or framing_of(plan.dialect, counter)
     report = plan.trim_report if isinstance(plan.trim_report, TrimReport) else None
     records = {record.block_id: record for record in report.evictions} if report else {}
-    costs = Costing(counter=counter, model=plan.model, framing=framing).costs(plan.blocks)
+    costs = costing_of(plan, counter, framing).costs(plan.blocks)
     return Explanation(
         tavern=plan.tavern,
         profile=plan.profile,
@@ -296,6 +325,11 @@ def _budget_lines(budget: Accounting) -> list[str]:
     if budget.window is not None and budget.free is not None:
         over = "" if budget.fits else " - does not fit"
         lines.append(f"window {budget.window:,}, reserved {budget.reserve:,}, free {budget.free:,}{over}")
+    shares = {
+        name: getattr(budget, name) for name in ("tools", "schema", "media", "reasoning") if getattr(budget, name)
+    }
+    if shares:
+        lines.append("of these " + ", ".join(f"{name} {tokens:,}" for name, tokens in shares.items()))
     if budget.uncounted_attachments:
         lines.append(f"{budget.uncounted_attachments} attachments are not counted")
     return lines
@@ -320,29 +354,62 @@ def marks_of(plan: Plan, costing: Costing, tokens: int) -> int:
 
 
 class RenderGuard(msgspec.Struct, frozen=True):
-    """Refuses a text that does not fit where the build has not counted it: another dialect, or options given at rendering."""
+    """Knows how a build has counted its plan, and refuses a rendering that is larger than the window.
+
+    ``used`` are the tokens of the plan as it was built. What a build does not know is counted here: a dialect that was not named,
+    options given at rendering. Without ``room`` there is no window.
+    """
 
     costing: Costing
-    room: TokenRoom
+    room: TokenRoom | None = None
+    used: int = 0
 
-    def check(self, payload: Payload, options: Mapping[str, Any]) -> None:
-        """Raise `MaxTokensExceededError` for one text, made with ``options``, that is larger than its budget."""
+    def free_for_answer(self, most: int) -> int | None:
+        """How long an answer may be that nobody reserved tokens for, ``most`` at most; ``None`` without a window."""
+        window = None if self.room is None else self.room.max_tokens
+        return None if window is None else max(min(most, window - self.used), 1)
+
+    def check(self, payload: Payload, plan: Plan, dialect: str, options: Mapping[str, Any]) -> None:
+        """Raise `MaxTokensExceededError` for a payload that is larger than its budget, or asks for too long an answer."""
+        if self.room is None:
+            return
         text = _one_text(payload)
         if text is None:
+            used = self.used + self._more(plan, dialect, options)
+        else:
+            used = count_texts(self.costing.counter, [text], self.costing.model)[0]
+        limit = reply_limit(payload.body)
+        window = self.room.max_tokens or self.room.budget_tokens + self.room.reserve_tokens
+        if used <= self.room.budget_tokens and used + limit <= window:
             return
-        known = ", ".join(["dialect", *(name for name in _SHAPING if name in options)])
-        tokens = count_texts(self.costing.counter, [text], self.costing.model)[0]
-        if tokens > self.room.budget_tokens:
-            raise MaxTokensExceededError(
-                estimated_tokens=tokens,
-                max_tokens=self.room.max_tokens or self.room.budget_tokens + self.room.reserve_tokens,
-                reserve_tokens=self.room.reserve_tokens,
-                hint=f"give {known} to the build, which then leaves out what does not fit",
-            )
+        known = [name for name in (*_SHAPING, *REPLY_LIMITS) if name in options]
+        raise MaxTokensExceededError(
+            estimated_tokens=used,
+            max_tokens=window,
+            reserve_tokens=max(limit, self.room.reserve_tokens),
+            hint=f"give {', '.join(['dialect', *known])} to the build, which then leaves out what does not fit",
+        )
+
+    def _more(self, plan: Plan, dialect: str, options: Mapping[str, Any]) -> int:
+        """The tokens that this dialect and these options add to what the build has counted."""
+        costing = self.costing
+        more = (
+            costing.option_tokens({**plan.options, **options}) - costing.option_tokens(plan.options) if options else 0
+        )
+        other = replace(
+            costing,
+            dialect=dialect,
+            sends=sent_metadata(dialect, plan.dialects, options),
+            shape=shape_of(dialect, plan.dialects),
+        )
+        if other == costing:
+            return max(more, 0)
+        rich = [block for block in plan.sent_blocks() if block.attachments or block.message_metadata]
+        return max(more, 0) + max(sum(other.totals(rich)) - sum(costing.totals(rich)), 0)
 
 
-_SHAPING: Final = ("instruct", "chat_template", "separator")
-"""Options that decide how long the text is."""
+_SHAPING: Final = ("instruct", "chat_template", "separator", "response_format")
+"""Options that decide how long the prompt is."""
 
 
 def _one_text(payload: Payload) -> str | None:

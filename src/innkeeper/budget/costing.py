@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 
-from innkeeper.prompt import Block, Message, ScratchKey, TokenCounter
+from innkeeper.prompt import Attachment, Block, Message, ScratchKey, TokenCounter
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import EMPTY
-from innkeeper.prompt.errors import UsageError
+from innkeeper.prompt.dialect import Dialect, Dialects
+from innkeeper.prompt.errors import InnkeeperError, UsageError
 from innkeeper.prompt.text import shorten
 from innkeeper.tokens.counter import Counter
-from innkeeper.tokens.framing import FRAMINGS, NO_FRAMING, OPENAI, Framing, fields_of
+from innkeeper.tokens.framing import FRAMINGS, NO_FRAMING, OPENAI, Framing, count_tools, fields_of
+from innkeeper.tokens.media import MediaCost, media_cost, media_rule
 
 _TOOL_FIELDS: Final = ("tool_calls", "tool_call_id")
 
 
 class Cost(NamedTuple):
-    """Tokens of one message: its text, its metadata (when that counts) and everything else (role, name, framing, media)."""
+    """Tokens of one message: its text, its metadata (when that counts) and everything else (role, name, framing, media).
+
+    ``media`` and ``reasoning`` are shares of ``overhead``.
+    """
 
     content: int
     metadata: int
     overhead: int
+    media: int = 0
+    reasoning: int = 0
 
     @property
     def total(self) -> int:
@@ -45,9 +55,10 @@ def count_texts(counter: TokenCounter, texts: Sequence[str], model: str | None =
 class Costing:
     """How messages are counted: a counter for a model, and the cost of a message besides its text.
 
-    ``framing`` is the provider's rule; ``message_overhead_tokens`` are added to each message, ``attachment_tokens`` to each
-    attachment that does not say what it costs (no text counter knows). With ``include_message_metadata_tokens`` a message's
-    metadata counts as the JSON it is; without, tool calls count where the framing says so.
+    ``framing`` is the provider's rule; ``message_overhead_tokens`` are added to each message. An attachment costs what it says
+    itself, else ``attachment_tokens``, else what the rule for the model or the dialect says (`innkeeper.tokens.media`). With
+    ``include_message_metadata_tokens`` a message's metadata counts as the JSON it is; without, tool calls count where the framing
+    says so, and the keys in ``sends``, which the dialect sends back. What the dialect ``shape`` leaves out costs nothing.
     """
 
     counter: TokenCounter
@@ -56,6 +67,9 @@ class Costing:
     message_overhead_tokens: int = 0
     attachment_tokens: int = 0
     include_message_metadata_tokens: bool = False
+    dialect: str | None = None
+    sends: frozenset[str] = frozenset()
+    shape: Dialect | None = None
 
     def __post_init__(self) -> None:
         """Raise `UsageError` for overheads that are not whole numbers."""
@@ -102,7 +116,7 @@ class Costing:
             texts |= {item.name for item in items if item.name}
         for metadata in _all_metadata(items):
             if metadata:
-                texts.update(self._metadata_texts(metadata))
+                texts.update(self._metadata_texts(metadata), self._sent_texts(metadata))
         return sorted(texts)
 
     def _metadata_texts(self, metadata: Any) -> list[str]:
@@ -112,17 +126,59 @@ class Costing:
             return [msgspec.json.encode(metadata, enc_hook=str).decode()]
         return fields_of(metadata, [field for field in self.framing.fields if field in _TOOL_FIELDS])
 
+    def _sent_texts(self, metadata: Any) -> list[str]:
+        """The texts of what else of the metadata is sent back: thoughts, and a signature as often as it stands beside one."""
+        if not metadata or self.include_message_metadata_tokens or self.sends.isdisjoint(metadata):
+            return []
+        thoughts = metadata.get("reasoning") if "reasoning" in self.sends else None
+        parts = thoughts if isinstance(thoughts, (list, tuple)) else [thoughts] if thoughts else []
+        unsigned = [part for part in parts if not (isinstance(part, Mapping) and part.get("signature"))]
+        values = [
+            metadata[key] for key in sorted(self.sends) if key not in ("reasoning", "signature") and key in metadata
+        ]
+        if "signature" in self.sends:
+            values += [metadata.get("signature")] * max(1, len(unsigned))
+        return [text for value in (*parts, *values) for text in _texts_in(value)]
+
     def _cost(self, item: Block | Message, content: int, overhead: int, known: dict[str, int], metadata: Any) -> Cost:
         if item.name:
             overhead += self.framing.per_name + known.get(item.name, 0)
-        overhead += self._media(item)
+        media = self._media(item) if item.attachments else 0
+        reasoning = sum(known[text] for text in self._sent_texts(metadata))
         extra = sum(known[text] for text in self._metadata_texts(metadata))
+        overhead += media + reasoning
         if self.include_message_metadata_tokens:
-            return Cost(content, extra, overhead)
-        return Cost(content, 0, overhead + extra)
+            return Cost(content, extra, overhead, media, reasoning)
+        return Cost(content, 0, overhead + extra, media, reasoning)
 
     def _media(self, item: Block | Message) -> int:
-        return sum(self.attachment_tokens if each.tokens is None else each.tokens for each in item.attachments)
+        costs = map(self.media_cost, item.attachments)
+        return sum(0 if cost is None else cost.tokens for cost in costs)
+
+    def media_cost(self, item: Attachment) -> MediaCost | None:
+        """What one attachment costs; ``None`` for a kind that no rule knows."""
+        if self.dialect in ONE_TEXT or not is_sent(item, self.shape):
+            return MediaCost(0)
+        if item.tokens is None and self.attachment_tokens:
+            return MediaCost(self.attachment_tokens)
+        return media_cost(item, media_rule(self.dialect, self.model), lambda text: self.counter.count(text, self.model))
+
+    def tool_tokens(self, tools: Iterable[Any]) -> int:
+        """The most that tool definitions cost: the estimate with its error, but no less than the JSON they are."""
+        listed = list(tools)
+        if not listed:
+            return 0
+        estimate = count_tools(listed, self.whole_counter, self.model, self.framing.name)
+        written = [_json_text({"type": "function", "function": tool}) for tool in listed]
+        return max(
+            math.ceil(estimate.tokens * (1 + estimate.error_percent / 100)),
+            sum(count_texts(self.counter, written, self.model)),
+        )
+
+    def option_tokens(self, options: Mapping[str, Any]) -> int:
+        """The most that options cost which a provider writes into the prompt: the schema of the answer, its beginning."""
+        texts = option_texts(options)
+        return sum(count_texts(self.counter, texts, self.model)) if texts else 0
 
     def _costs_by_framing(self, items: Sequence[Block | Message]) -> list[Cost]:
         """For rules that count a message's texts together: the framing's own way, message by message."""
@@ -132,12 +188,14 @@ class Costing:
 
     def _framed(self, item: Block | Message, content: int, counter: Counter) -> Cost:
         message, extra = item.message() if isinstance(item, Block) else item, 0
+        media, thoughts = self._media(message), self._sent_texts(message.metadata)
+        reasoning = sum(count_texts(self.counter, thoughts, self.model)) if thoughts else 0
         if self.include_message_metadata_tokens and message.metadata:
             extra = sum(count_texts(self.counter, self._metadata_texts(message.metadata), self.model))
             message = msgspec.structs.replace(message, metadata=EMPTY)
         framed = self.framing.count_message(message, counter, self.model)
-        added = self.message_overhead_tokens + self._media(message)
-        return Cost(content, extra, framed - content + added)
+        added = self.message_overhead_tokens + media + reasoning
+        return Cost(content, extra, framed - content + added, media, reasoning)
 
     @property
     def whole_counter(self) -> Counter:
@@ -148,6 +206,37 @@ class Costing:
     def total(self, items: Sequence[Block | Message]) -> int:
         """Tokens of a whole prompt: all messages and the start of the reply."""
         return sum(cost.total for cost in self.costs(items)) + self.framing.reply
+
+
+def _texts_in(value: Any) -> list[str]:
+    """The texts of data, at any depth; numbers have none."""
+    if isinstance(value, str):
+        return [value] if value else []
+    if isinstance(value, Mapping):
+        return [text for item in value.values() for text in _texts_in(item)]
+    return [text for item in value for text in _texts_in(item)] if isinstance(value, (list, tuple)) else []
+
+
+_IN_PROMPT: Final = frozenset(
+    {
+        "response_format", "json_schema", "grammar", "assistant_prefill", "documents", "prediction", "output_config",
+        "messages", "system", "tools", "hosted_tools", "input", "instructions", "prompt", "text", "format", "guided_json", "connectors",
+    }
+)  # fmt: skip
+"""Options, and fields of ``extra``, whose texts a provider may write into the prompt."""
+
+
+def option_texts(options: Mapping[str, Any]) -> list[str]:
+    """The options that a provider may write into the prompt, each as the JSON it is; a text as it is."""
+    extras = [value for name in ("extra", "extra_body") if isinstance(value := options.get(name), Mapping)]
+    sent = [value for fields in (options, *extras) for name, value in fields.items() if name in _IN_PROMPT]
+    framed = [{"type": "json_schema", "json_schema": {"name": "response", "schema": value}} for value in sent if value]
+    return [_json_text(value) for value in framed]
+
+
+def _json_text(value: Any) -> str:
+    """Data as JSON with a blank behind commas and colons, which costs most tokens."""
+    return json.dumps(msgspec.to_builtins(value, enc_hook=str, str_keys=True), ensure_ascii=False, default=str)
 
 
 class CountedBlocks(NamedTuple):
@@ -190,7 +279,55 @@ def _all_metadata(items: Sequence[Block | Message]) -> list[Any]:
 
 
 _SAME_AS: Final = {"gemini": "google", "responses": "openai"}
-_BARE: Final = frozenset({"text", "instruct", "chat_template"})
+
+ONE_TEXT: Final = frozenset({"text", "instruct", "chat_template", "llamacpp", "koboldcpp"})
+"""Dialects that make one text of all messages and leave media out."""
+
+
+def shape_of(dialect: str | None, dialects: Dialects | None) -> Dialect | None:
+    """The dialect of this name, by default that of plans; ``None`` where nobody has it."""
+    name = dialect or "openai"
+    return dialects[name] if dialects is not None and name in dialects else None
+
+
+def is_sent(item: Attachment, shape: Dialect | None) -> bool:
+    """Whether a dialect sends an attachment, or leaves it out: then a message is the same without it."""
+    if shape is None:
+        return True
+    known = _SENT.get((id(item), shape.name))
+    if known is None:
+        known = _SENT.put((id(item), shape.name), _changes_body(item, shape), 64, alive=item)
+    return known
+
+
+_SENT: Final[BoundedCache[tuple[int, str], bool]] = BoundedCache()
+"""Whether dialects send attachments, by their identity."""
+
+
+def _changes_body(item: Attachment, shape: Dialect) -> bool:
+    try:
+        with_it, without = (shape.messages((Message("user", "x", None, media),), EMPTY).body for media in ((item,), ()))
+    except InnkeeperError:
+        return True
+    return bool(with_it != without)
+
+
+def sent_metadata(
+    dialect: str | None, dialects: Dialects | None = None, options: Mapping[str, Any] = EMPTY
+) -> frozenset[str]:
+    """The keys of a message's metadata that a dialect sends besides tool calls, by its ``rules``.
+
+    Of one that states no rules, or that nobody has, thoughts and signatures count as sent.
+    """
+    rules = getattr(shape_of(dialect, dialects), "rules", None)
+    more = options.get("message_keys") or ()
+    keys = {str(key) for key in more} if isinstance(more, (list, tuple)) else set()
+    if dialect in ONE_TEXT:
+        return frozenset()
+    if rules is None:
+        return frozenset({"reasoning", "signature", *keys})
+    sent = {name for name, is_sent in (("reasoning", rules.reasoning), ("signature", rules.signature)) if is_sent}
+    return frozenset({*sent, *rules.keys, *keys})
 
 
 def framing_of(dialect: str | None, counter: TokenCounter | None = None) -> Framing:
@@ -203,7 +340,7 @@ def framing_of(dialect: str | None, counter: TokenCounter | None = None) -> Fram
     if isinstance(own, Framing):
         return own
     name = dialect or "openai"
-    return NO_FRAMING if name in _BARE else FRAMINGS.get(_SAME_AS.get(name, name), OPENAI)
+    return NO_FRAMING if name in ONE_TEXT else FRAMINGS.get(_SAME_AS.get(name, name), OPENAI)
 
 
 def whole(name: str, value: Any) -> int:

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.budget.accounting import RenderGuard, marks_of, window_of
-from innkeeper.budget.costing import COUNTED, Costing, CountedBlocks, framing_of
+from innkeeper.budget.costing import COUNTED, Costing, CountedBlocks, framing_of, option_texts, sent_metadata, shape_of
 from innkeeper.budget.report import EvictionRecord, TrimReport, TrimResult
 from innkeeper.budget.settings import CountingConfig, counter_for, left_choice, note_unknown_window, tokens_setting
 from innkeeper.budget.strategies import STRATEGIES, Fill, GroupOrder, Strategy
@@ -33,8 +33,11 @@ from innkeeper.prompt import (
     TokenCounter,
 )
 from innkeeper.prompt.data import freeze
+from innkeeper.prompt.dialect import REPLY_LIMITS, reply_limit
+from innkeeper.prompt.text import shorten
 from innkeeper.tokens.counter import default_counter
 from innkeeper.tokens.framing import Framing
+from innkeeper.tokens.media import kind_of
 
 
 class FitConfig(CountingConfig, frozen=True, kw_only=True):
@@ -48,11 +51,14 @@ class FitConfig(CountingConfig, frozen=True, kw_only=True):
     recount: bool | None = None
     keep_user: bool = True
 
-    def recounts(self, counter: TokenCounter) -> bool:
+    def recounts(self, state: State, plan: Plan, costing: Costing) -> bool:
         """Whether a plan that was filled is counted again."""
+        if self.recount is not None:
+            return self.recount
         options = (self.framing, self.token_estimator, self.model_hint, self.max_tokens, self.reserve_tokens)
+        counter = counter_for(state, self.token_estimator)
         rules = (*options, getattr(counter, "framing", None))
-        return any(rule is not None for rule in rules) if self.recount is None else self.recount
+        return any(rule is not None for rule in rules) or _holds_more(plan, costing)
 
 
 def fit(
@@ -78,12 +84,15 @@ def fit(
         model=plan.model,
         framing=framing or framing_of(plan.dialect, counter),
         attachment_tokens=attachment_tokens,
+        dialect=plan.dialect,
+        sends=sent_metadata(plan.dialect, plan.dialects, plan.options),
+        shape=shape_of(plan.dialect, plan.dialects),
     )
     room = _room(plan, *window_of(plan))
     if room is None:
         return plan
     chosen = STRATEGIES.make(strategy or _strategy_of(plan.trim_report))
-    result = _fitted(plan, chosen, room, _count(plan, costing))
+    result = _fitted(plan, chosen, room.besides(costing, plan.tools, plan.options), _count(plan, costing))
     if result is None:
         return plan
     return plan.with_(
@@ -94,33 +103,112 @@ def fit(
 
 
 def fit_state(state: State, config: FitConfig | None = None) -> None:
-    """`fit` for the plan of a build that is under way; call it again after something else has added blocks."""
-    config, made, before = config or FitConfig(), state.result.plan, state.result.trim_report
+    """`fit` for the plan of a build that is under way; call it again after something else has added blocks.
+
+    The answer may then be as long as the reserve: that is the option ``max_tokens`` of the plan.
+    """
+    config, made = config or FitConfig(), state.result.plan
     if made is None:
         return
-    plan = _as_rendered(state, made)
+    plan, costing = _as_rendered(state, made), config.costing(state)
     window, reserve = config.window(state), config.reserve(state)
-    if isinstance(before, TrimReport) and tokens_setting("max_tokens", config.max_tokens, state) is None:
+    if isinstance(plan.trim_report, TrimReport) and tokens_setting("max_tokens", config.max_tokens, state) is None:
         window, reserve = window_of(plan)
+    _limit_answer(state, reserve)
     room = _room(plan, window, reserve)
+    strategy = _strategy_in(state)
     if room is None:
         if state.request.model and state.request.context_window is None:
             note_unknown_window(state, "nothing is left out of the prompt")
-        return
-    strategy = _strategy_in(state)
+        guard = RenderGuard(costing)
+    elif strategy.name == Fill.name and not config.recounts(state, plan, costing):
+        _check_filling(state, config, plan, strategy, room)
+        guard = RenderGuard(costing, room, plan.trim_report.final_tokens)
+    else:
+        _check_filling(state, config, plan, strategy, room)
+        guard = RenderGuard(costing, room, _evicted(state, plan, strategy, costing, room))
+    blocks = made.blocks if state.result.plan is None else state.result.plan.blocks
+    state.result.plan = made.with_(blocks=blocks, guard=guard)
+    state.result.notes.extend(_unknown_notes(state.result.plan.enabled_blocks, costing, state.step, state.result.notes))
+
+
+def _check_filling(state: State, config: FitConfig, plan: Plan, strategy: Strategy, room: TokenRoom) -> None:
     left = left_choice(state)
     if config.keep_user and strategy.keeps_latest_user and not (left is not None and left.on_overflow == "warn"):
         _check_user(plan, room, state.step)
-    if strategy.name == Fill.name and not config.recounts(counter_for(state, config.token_estimator)):
-        return
-    costing = config.costing(state)
+
+
+def _evicted(state: State, plan: Plan, strategy: Strategy, costing: Costing, room: TokenRoom) -> int:
+    """Take out of the state's plan what does not fit; return the tokens of what is left."""
     counted = state.scratch[COUNTED] = _count(plan, costing, in_parts=state.inputs.ports.instrumenter is not None)
+    room = room.besides(costing, plan.tools, plan.options)
     result = _fitted(plan, strategy, room, counted, step=state.step)
-    blocks = made.blocks if result is None else result.blocks
-    state.result.plan = made.with_(blocks=blocks, guard=RenderGuard(costing, room))
-    if result is not None:
-        state.result.trim_report = _joined(before, result.report)
-        state.result.notes.extend(_new_notes(result, costing, state.step, state.result.notes))
+    if result is None:
+        return counted.tokens + room.fixed_tokens
+    before = state.result.trim_report
+    state.result.plan = plan.with_(blocks=result.blocks)
+    state.result.trim_report = _joined(before, result.report)
+    state.result.notes.extend(_new_notes(result, costing, state.step, state.result.notes))
+    return max(result.report.final_tokens, result.report.sent_tokens or 0)
+
+
+def _limit_answer(state: State, reserve: int) -> None:
+    """Set the option that limits the answer, unless the request's own options do: the reserve, or none where there is none."""
+    options, asked = state.result.options, state.request.options
+    if reply_limit(asked):
+        return
+    names = [name for name in REPLY_LIMITS if asked.get(name) is not None]
+    if names:
+        shown = shorten(repr(asked[names[0]]), 40)
+        message = f"option {names[0]!r} is not sent: {shown} is no number of tokens"
+        state.note(NoteKind.LOSS, message, data={"input": f"options.{names[0]}"})
+    of_preset = reply_limit(options) if state.request.reserved_tokens is None else 0
+    is_stated = bool(
+        state.request.reserved_tokens or of_preset or reserve > 1
+    )  # one token may be the dialect's own need
+    if is_stated and options.get("max_tokens") == reserve:
+        return
+    for name in REPLY_LIMITS:
+        options.pop(name, None)
+    if is_stated:
+        options["max_tokens"] = reserve
+
+
+def _holds_more(plan: Plan, costing: Costing) -> bool:
+    """Whether a filled plan has what its tavern does not count: a schema of the answer, thoughts that are sent back."""
+    if plan.dialect == _COUNTED_BY_ITS_TAVERN:
+        return False
+    thoughts = costing.sends - {"signature"} if plan.dialect is not None else frozenset()
+    return bool(option_texts(plan.options)) or any(
+        not thoughts.isdisjoint(block.message_metadata) for block in plan.enabled_blocks if block.message_metadata
+    )
+
+
+_COUNTED_BY_ITS_TAVERN: Final = "sillytavern"
+"""The dialect whose bodies are SillyTavern's own, cut where it cuts."""
+
+
+def _unknown_notes(blocks: Sequence[Block], costing: Costing, step: str | None, notes: Sequence[Note]) -> list[Note]:
+    """Return notes on attachments whose cost is a guess, one for each kind and cost."""
+    guesses: dict[tuple[str, str, int], int] = {}
+    for block in blocks:
+        for item in block.attachments:
+            cost = costing.media_cost(item)
+            if cost is not None and cost.guess:
+                key = (kind_of(item), cost.guess, cost.tokens)
+                guesses[key] = guesses.get(key, 0) + 1
+    made = [
+        Note(
+            NoteKind.ESTIMATE,
+            f"{guess} cannot be read of {number} {kind} attachment{'s' if number > 1 else ''}: counted as {tokens:,} tokens",
+            step,
+            hint="say what it costs in its `tokens`",
+            data=FrozenDict(kind=kind, attachments=number, tokens=tokens),
+        )
+        for (kind, guess, tokens), number in guesses.items()
+    ]
+    messages = {note.message for note in notes}
+    return [note for note in made if note.message not in messages]
 
 
 def _as_rendered(state: State, plan: Plan) -> Plan:
@@ -156,8 +244,7 @@ def _count(plan: Plan, costing: Costing, *, in_parts: bool = False) -> CountedBl
 def _fitted(
     plan: Plan, strategy: Strategy, room: TokenRoom, counted: CountedBlocks, *, step: str | None = None
 ) -> TrimResult | None:
-    """Trim the plan; ``None`` where all of it fits."""
-    room = room.besides(counted.costing, plan.tools)
+    """Trim the plan; ``None`` where all of it fits. ``room`` is less than the whole by what is in every prompt."""
     fits = counted.tokens + room.fixed_tokens <= room.budget_tokens
     return None if fits else fit_blocks(plan, strategy, counted.costing, room, step=step)
 
@@ -275,9 +362,11 @@ def notes_of(result: TrimResult, costing: Costing, step: str | None) -> list[Not
         margin = "" if known["error_percent"] is None else f", ± {known['error_percent']:g} %"
         message = f"tokens are estimated ({known['tokenizer'] or 'unknown tokenizer'}{margin})"
         notes.append(Note(NoteKind.ESTIMATE, message, step, data=FrozenDict(known)))
-    media = sum(item.tokens is None for block in result.kept for item in block.attachments)
-    if media and not costing.attachment_tokens:
-        message = f"{media} attachments are not counted: set attachment_tokens to what the provider takes for one"
+    media = sum(costing.media_cost(item) is None for block in result.kept for item in block.attachments)
+    if media:
+        message = (
+            f"{media} attachments of an unknown kind are not counted: set attachment_tokens to what the provider takes"
+        )
         notes.append(Note(NoteKind.ESTIMATE, message, step, data=FrozenDict(attachments=media)))
     return notes
 

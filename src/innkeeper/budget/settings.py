@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from innkeeper.budget.costing import Costing, framing_of, whole
+from innkeeper.budget.costing import Costing, framing_of, sent_metadata, shape_of, whole
 from innkeeper.budget.strategies import STRATEGIES, Strategies, Strategy
 from innkeeper.prompt import NoteKind, ScratchKey, State, StepConfig, TokenCounter, UnknownNameError
+from innkeeper.prompt.dialect import needed_limit, reply_limit
 from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.text import shorten
 from innkeeper.tokens.counter import default_counter
@@ -51,9 +52,16 @@ class CountingConfig(StepConfig, frozen=True, kw_only=True):
         return whole("context_window", asked or 0) if window is None else window
 
     def reserve(self, state: State) -> int:
-        """The reply's share in this build."""
-        reserve = tokens_setting("reserve_tokens", self.reserve_tokens, state)
-        return whole("reserved_tokens", state.request.reserved_tokens) if reserve is None else reserve
+        """The reply's share in this build: as much as the request's options allow the answer, if that is more.
+
+        Without a reserve it is what the tavern's own options allow; one token where the dialect has to ask for some.
+        """
+        reserve, request = tokens_setting("reserve_tokens", self.reserve_tokens, state), state.request
+        if reserve is None and request.reserved_tokens is not None:
+            reserve = whole("reserved_tokens", request.reserved_tokens)
+        if reserve is None:
+            reserve = reply_limit(state.result.options)
+        return max(reserve, reply_limit(request.options)) or int(_asks_for_limit(state))
 
     def costing(self, state: State) -> Costing:
         """Return the costing of this build."""
@@ -65,7 +73,15 @@ class CountingConfig(StepConfig, frozen=True, kw_only=True):
             message_overhead_tokens=tokens_setting("message_overhead_tokens", self.message_overhead_tokens, state) or 0,
             attachment_tokens=tokens_setting("attachment_tokens", self.attachment_tokens, state) or 0,
             include_message_metadata_tokens=bool(resolved(self.include_message_metadata_tokens, state)),
+            dialect=state.request.dialect,
+            sends=sent_metadata(state.request.dialect, state.inputs.dialects, state.result.options),
+            shape=shape_of(state.request.dialect, state.inputs.dialects),
         )
+
+
+def _asks_for_limit(state: State) -> bool:
+    dialects, name = state.inputs.dialects, state.request.dialect
+    return dialects is not None and name is not None and name in dialects and needed_limit(dialects[name]) > 0
 
 
 class StrategyChoice:

@@ -27,7 +27,6 @@ from innkeeper.prompt import (
     UnknownNameError,
     UsageError,
 )
-from innkeeper.tokens.framing import count_tools
 
 
 class TrimmingConfig(CountingConfig, StrategyChoice, frozen=True, kw_only=True):
@@ -70,7 +69,7 @@ def trim_state(state: State, config: TrimmingConfig) -> None:
     if room is None:
         return
     costing = config.costing(state)
-    room = room.besides(costing, state.tools)
+    room = room.besides(costing, state.tools, state.result.options)
     strategy = config.chosen(state)
     state.scratch[TRIMMED] = config
     result = fit_blocks(plan, strategy, costing, room, on_overflow=config.on_overflow, step=state.step)
@@ -148,8 +147,7 @@ def _measured(state: State, config: MaxTokensConfig, limit: int) -> int:
     costing = config.costing(state)
     plan = state.result.plan
     blocks = [block for block in state.result.blocks if block.enabled] if plan is None else plan.sent_blocks()
-    tools = count_tools(state.tools, costing.whole_counter, costing.model, costing.framing.name).tokens
-    besides = costing.framing.reply + tools
+    besides = TokenRoom.of(limit).besides(costing, state.tools, state.result.options).fixed_tokens
     fitted = state.scratch.get(COUNTED)
     known = fitted if isinstance(fitted, CountedBlocks) and fitted.counts(costing, blocks) else None
     if known is not None and state.inputs.ports.instrumenter is None:

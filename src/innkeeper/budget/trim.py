@@ -12,9 +12,10 @@ from innkeeper.budget.report import EvictionReason, EvictionRecord, GroupTotal, 
 from innkeeper.budget.strategies import STRATEGIES, Strategy, evictions
 from innkeeper.budget.units import Unit, pass_of
 from innkeeper.prompt import Block, MaxTokensExceededError, Plan, TokenCounter, UnknownNameError
+from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import UsageError
 from innkeeper.tokens.estimators import counter_of
-from innkeeper.tokens.framing import NO_FRAMING, Framing, count_tools
+from innkeeper.tokens.framing import NO_FRAMING, Framing
 
 ON_OVERFLOW: Final = ("error", "return")
 """The reaction when the fixed blocks do not fit: raise, or return the best effort."""
@@ -49,9 +50,9 @@ class TokenRoom(msgspec.Struct, frozen=True, kw_only=True):
         budget = rest if budget_tokens is None else budget_tokens
         return cls(budget_tokens=budget, max_tokens=max_tokens, reserve_tokens=reserve_tokens)
 
-    def besides(self, costing: Costing, tools: Iterable[Any]) -> TokenRoom:
-        """Return the room less the tokens of the tools and the start of the reply, which are in every prompt."""
-        tokens = count_tools(tools, costing.whole_counter, costing.model, costing.framing.name).tokens
+    def besides(self, costing: Costing, tools: Iterable[Any], options: Mapping[str, Any] = EMPTY) -> TokenRoom:
+        """Return the room less what is in every prompt: tools, the schema of the answer, the start of the reply."""
+        tokens = costing.tool_tokens(tools) + costing.option_tokens(options)
         return msgspec.structs.replace(self, fixed_tokens=costing.framing.reply + tokens)
 
 

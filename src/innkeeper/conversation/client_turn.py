@@ -221,11 +221,11 @@ def _reserve(options: Mapping[str, Any], own: int | None, window: int | None, no
     return reserve
 
 
-def _default_reserve(base: BuildRequest) -> int:
-    """Return `RESERVE`, or 0 if the preset has a reserve, which the tavern reads itself."""
+def _default_reserve(base: BuildRequest) -> int | None:
+    """Return `RESERVE`, or None if the preset has a reserve, which the tavern reads itself."""
     preset = base.preset
     has_reserve = preset.max_tokens if isinstance(preset, Preset) else preset
-    return 0 if has_reserve else RESERVE
+    return None if has_reserve else RESERVE
 
 
 def _with_system(

@@ -32,6 +32,8 @@ class BaseDialect(ABC):
     """The messages that the provider accepts."""
     table: ClassVar[Table]
     """The spelling of its request options."""
+    needs_limit: ClassVar[int] = 0
+    """The limit of an answer that it asks for where nobody gives one; 0 where a body needs none."""
     own_options: ClassVar[tuple[str, ...]] = ()
     """Options that shape its messages, besides `STYLE_OPTIONS`."""
 

@@ -27,7 +27,7 @@ def answer_limit(plan: Plan, options: Mapping[str, Any] = EMPTY, *, default: int
     """
     if "max_tokens" in neutral({**plan.options, **options}):
         return {}
-    reserved = (plan.request.reserved_tokens if plan.request is not None else 0) or default
+    reserved = (plan.request is not None and plan.request.reserved_tokens) or default
     return {"max_tokens": reserved} if reserved else {}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
@@ -28,6 +28,37 @@ class Payload(msgspec.Struct, frozen=True):
 
     body: Any
     notes: tuple[Note, ...] = ()
+
+
+REPLY_LIMITS: Final = (
+    "max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "maxOutputTokens", "num_predict",
+    "n_predict", "max_length",
+)  # fmt: skip
+"""The names of the limit of an answer, in options and in bodies; the neutral one first."""
+
+_WITH_LIMITS: Final = ("extra", "extra_body", "options", "generationConfig")
+
+
+def reply_limit(data: Any) -> int:
+    """Return how long an answer may be by options or by a body, in tokens; 0 where they do not say."""
+    if not isinstance(data, Mapping):
+        return 0
+    own = [data[name] for name in REPLY_LIMITS if name in data]
+    return max(0, *map(_whole_number, own), *(reply_limit(data.get(name)) for name in _WITH_LIMITS))
+
+
+def needed_limit(dialect: Any) -> int:
+    """Return the limit of an answer that a dialect asks for where nobody gives one (its ``needs_limit``); 0 where it need not."""
+    limit = getattr(dialect, "needs_limit", 0)
+    return limit if isinstance(limit, int) else 0
+
+
+def _whole_number(value: Any) -> int:
+    """A number, or a text that is one; 0 for anything else."""
+    try:
+        return int(float(value)) if isinstance(value, (int, float, str)) else 0
+    except (ValueError, OverflowError):
+        return 0
 
 
 def known_options(payload: Payload, options: Mapping[str, Any]) -> Payload:

@@ -11,10 +11,10 @@ import msgspec
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.block import Block, InsertionPoint, Origin, OriginAsset, join_pieces, strip_pieces
 from innkeeper.prompt.data import EMPTY, FrozenDict, plain_data, to_json
-from innkeeper.prompt.dialect import Dialects, Payload, Tool, known_options
+from innkeeper.prompt.dialect import Dialects, Payload, Tool, known_options, needed_limit, reply_limit
 from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.message import Message
-from innkeeper.prompt.note import Note
+from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.request import BuildRequest, ReplayBundle
 
 if TYPE_CHECKING:
@@ -173,15 +173,24 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         own = self.dialect_options.get(name, EMPTY)
         merged = {**own, **self.options, **({"stop": list(self.stop)} if self.stop else {}), **options}
         shape = self._registry(dialects)[name]
+        needed = 0 if self.guard is None or reply_limit(merged) else needed_limit(shape)
+        limit = self.guard.free_for_answer(needed) if needed else None
+        if limit is not None:
+            merged["max_tokens"] = limit
         messages = self.messages
         charge("dialects", _STEPS_A_MESSAGE * len(messages))
         payload = shape.request(messages, model=self.model, options=merged, tools=self.tools)
+        if limit is not None:
+            note = Note(
+                NoteKind.REPAIR, f"{name}: max_tokens must be given: {limit} was put in, of what is free in the window"
+            )
+            payload = Payload(payload.body, (*payload.notes, note))
         return self._checked(payload, name, options)
 
     def _checked(self, payload: Payload, dialect: str, options: Mapping[str, Any]) -> Payload:
         """The payload; one that the build has not counted, since it did not know how it would be rendered, is counted first."""
         if self.guard is not None and (options or dialect != self.dialect):
-            self.guard.check(payload, options)
+            self.guard.check(payload, self, dialect, options)
         return payload
 
     def fingerprint(self, dialect: str | None = None, **options: Any) -> str:

@@ -65,7 +65,8 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     ``message`` is the new user input, not yet part of it; ``system`` is the application's own system text, which stands
     before the history. ``meta`` holds per-build texts such as ``system_template``; a key that is present counts even when
     its value is ``None``. ``settings`` are the tavern's own.
-    ``options`` are request options for the model (temperature …). ``context_window`` and ``reserved_tokens`` are in tokens.
+    ``options`` are request options for the model (temperature …). ``context_window`` and ``reserved_tokens`` are in tokens; no
+    window is ``None`` or 0, a reserve of 0 is one that was given.
     ``lore_state`` is the ``carry`` of the chat's previous plan. ``limits`` is what the build may take
     (`innkeeper.prompt.allowance`). ``now`` is ISO 8601 with a zone, ``seed`` drives all chance. ``variables`` is
     ``{scope: {name: value}}`` before the build. ``mended`` is what reading the other fields had to mend; the plan notes it.
@@ -99,7 +100,7 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     model: str | None = None
     dialect: str | None = None
     context_window: Annotated[int, msgspec.Meta(ge=0, le=MAX_TOKENS)] | None = None
-    reserved_tokens: Annotated[int, msgspec.Meta(ge=0, le=MAX_TOKENS)] = 0
+    reserved_tokens: Annotated[int, msgspec.Meta(ge=0, le=MAX_TOKENS)] | None = None
     strict: bool = False
     limits: BuildLimits | None = None
     now: str | None = None

@@ -115,7 +115,7 @@ class BuildInputs(_OtherNames, total=False):
     model: Annotated[str | None, "what answers, and what tokens are counted for"]
     dialect: Annotated[str | None, "the shape of the messages"]
     context_window: Annotated[int | None, "the tokens that the prompt and the reply may take together"]
-    reserved_tokens: Annotated[int, "tokens kept for the reply"]
+    reserved_tokens: Annotated[int | None, "tokens kept for the reply"]
     strict: Annotated[bool, "warnings are errors"]
     limits: Annotated[
         BuildLimits | Mapping[str, Any] | None, "what the build may take: steps of work, characters made, seconds"

@@ -116,6 +116,7 @@ class Anthropic(BaseDialect):
     """The Messages request."""
 
     provider: ClassVar[str] = "anthropic"
+    needs_limit: ClassVar[int] = DEFAULT_MAX_TOKENS
     rules: ClassVar[Rules] = Rules(
         system="hoist",
         apart=True,

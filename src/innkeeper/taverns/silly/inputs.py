@@ -19,6 +19,7 @@ from innkeeper.lore import LoreScope, LoreSettings, ScopedBook
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.data import EMPTY, freeze
 from innkeeper.prompt.determinism import Randomness
+from innkeeper.prompt.dialect import reply_limit
 from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.message import messages_of
 from innkeeper.prompt.note import NoteKind
@@ -160,7 +161,9 @@ class SillyInputs(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def max_response(self) -> int:
         """The tokens set aside for the reply."""
-        return self.text.amount_gen if self.text is not None else self.preset.max_tokens or DEFAULT_REPLY
+        if self.text is not None:
+            return self.text.amount_gen
+        return DEFAULT_REPLY if self.preset.max_tokens is None else self.preset.max_tokens
 
     def replace(self, **fields: Any) -> SillyInputs:
         """A copy with other fields."""
@@ -344,13 +347,20 @@ def _asked_window(request: BuildRequest) -> int | None:
     return LARGEST_WINDOW if request.context_window == 0 else request.context_window
 
 
+def _asked_reserve(request: BuildRequest) -> int | None:
+    """The reply's share that is asked for; 0 is asked for as well, and an option that allows the answer more counts."""
+    limit = reply_limit(request.options)
+    return max(request.reserved_tokens or 0, limit) if limit else request.reserved_tokens
+
+
 def _preset(preset: Preset, state: State) -> Preset:
     request = state.request
-    window = _asked_window(request)
+    window, reserve = _asked_window(request), _asked_reserve(request)
     if not (window or preset.context_window or request.dialect == "text"):
         window = _model_window(state)
-    fields = {"context_window": window, "max_tokens": request.reserved_tokens or None}
-    numbers: dict[str, Any] = {name: number for name, number in fields.items() if number is not None}
+    numbers: dict[str, Any] = {} if window is None else {"context_window": window}
+    if reserve is not None or preset.max_tokens == 0:
+        numbers["max_tokens"] = reserve
     if request.tools and "function_calling" not in (preset.document.at(preset.path) or {}):
         numbers["function_calling"] = True
     return msgspec.structs.replace(preset, **numbers) if numbers else preset
@@ -482,12 +492,13 @@ def _embedded(state: State, character: Character, books: list[tuple[str, ScopedB
 def _text(assets: Assets, state: State) -> TextSettings:
     request = state.request
     fields = request.settings.get("text") or EMPTY
+    reserve = _asked_reserve(request)
     return TextSettings(
         context=assets.templates.context,
         sysprompt=assets.templates.sysprompt,
         instruct=assets.templates.instruct,
-        max_context=_asked_window(state.request) or fields.get("max_context") or _model_window(state),
-        amount_gen=request.reserved_tokens or fields.get("amount_gen") or DEFAULT_REPLY,
+        max_context=_asked_window(request) or fields.get("max_context") or _model_window(state),
+        amount_gen=reserve if reserve is not None else fields.get("amount_gen") or DEFAULT_REPLY,
         textgen=fields.get("textgen") or EMPTY,
         raw=fields,
     )

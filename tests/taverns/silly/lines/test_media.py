@@ -234,7 +234,7 @@ def test_addresses_of_the_web_are_sent_as_they_are() -> None:
 def test_attachments_of_a_message_are_media_too() -> None:
     """A message in the shape of an API has its parts sent by the same rules; files are the dialect's."""
     part = {"type": "image_url", "image_url": {"url": address(PNG), "detail": "low"}}
-    file = {"type": "file", "file": {"file_id": "f1"}}
+    file = {"type": "file", "file": {"file_id": "f1"}, "tokens": 50}
     history = [{"role": "user", "content": [{"type": "text", "text": "see"}, part, file]}]
     picture, other = last(silly.build({"character": {"name": "Mara"}, "history": history})).attachments
     assert (picture.kind, picture.detail, picture.tokens, other.kind) == ("image", "low", 85, "file")

@@ -123,7 +123,7 @@ def with_request(settings: SettingsView, request: BuildRequest) -> SettingsView:
         profile=request.profile,
         model=request.model,
         context_window=request.context_window,
-        reserve=request.reserved_tokens or None,
+        reserve=request.reserved_tokens,
         seed=request.seed,
         now=request.now or settings.now,
         message=request.message or None,

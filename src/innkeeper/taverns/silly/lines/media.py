@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from innkeeper.budget.costing import is_sent, shape_of
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import FrozenDict
@@ -25,6 +26,9 @@ from innkeeper.prompt.errors import FormatError, Where
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.parts import Attachment
 from innkeeper.taverns.silly.lines.media_rules import KINDS, accepted_kinds, media_tokens
+from innkeeper.tokens import SILLYTAVERN_TOKENIZERS
+from innkeeper.tokens.counter import default_counter
+from innkeeper.tokens.media import media_cost, media_rule
 
 if TYPE_CHECKING:
     from innkeeper.prompt.run.state import State
@@ -155,6 +159,11 @@ class MediaRoom:
         self._display = inputs.power.media_display
         self._quality = preset.inline_image_quality or "auto"
         self._source, self._model = preset.chat_completion_source, preset.model or state.request.model
+        dialect, dialects = state.request.dialect, state.inputs.dialects
+        self._rule = media_rule(dialect, self._model)
+        is_plain = state.request.model is None or state.request.model in SILLYTAVERN_TOKENIZERS
+        self._counts_own = dialect == "sillytavern" or (is_plain and dialect in (None, "openai"))
+        self._shape = shape_of(dialect, dialects)
         self._why = (
             "a text prompt has no place for them"
             if inputs.is_text
@@ -235,12 +244,13 @@ class MediaRoom:
 
     def _attachment(self, item: Attachment, line: Line) -> Attachment:
         if item.kind == "file":
-            return item
+            return self._noted(self._ready(item), line)
         if item.data is None:
             return self._fetched(item, line)
-        ready = _READY.get((id(item), self._quality))
+        key = (id(item), self._quality, "" if self._counts_own else self._rule.name)
+        ready = _READY.get(key)
         if ready is None:
-            ready = _READY.put((id(item), self._quality), self._ready(item), len(item.data), alive=item)
+            ready = _READY.put(key, self._ready(item), len(item.data), alive=item)
         return self._noted(ready, line)
 
     def _fetched(self, item: Attachment, line: Line) -> Attachment:
@@ -258,17 +268,26 @@ class MediaRoom:
         return Attachment(item.kind, name=item.name, tokens=0, extra=FrozenDict(unavailable=url[:_SHOWN]))
 
     def _ready(self, item: Attachment) -> Attachment:
-        """The medium with its detail and its cost; ``extra`` says where that is a guess."""
+        """The medium with its detail and its cost; ``extra`` says where that is a guess.
+
+        By SillyTavern's count for its own bodies, and where one of its tokenizers counts for OpenAI's; else by what the provider
+        takes, if that is more, and so always for files, which SillyTavern has no rule for.
+        """
         quality = item.detail or self._quality
-        tokens, is_known = media_tokens(item.kind, _decoded(item), quality)
-        detail = None if item.kind == "audio" else quality
+        tokens, is_known = (0, True) if item.kind == "file" else media_tokens(item.kind, _decoded(item), quality)
+        detail = item.detail if item.kind == "file" else None if item.kind == "audio" else quality
+        is_own = self._counts_own if item.kind != "file" else not is_sent(item, self._shape)
+        cost = None if is_own else media_cost(item, self._rule, self._count)
+        if cost is not None and cost.tokens > tokens:
+            tokens, is_known = cost.tokens, not cost.guess
         extra = item.extra if is_known else FrozenDict({**item.extra, "size": "unknown"})
         return msgspec.structs.replace(item, tokens=tokens, detail=detail, extra=extra)
 
     def _noted(self, item: Attachment, line: Line) -> Attachment:
         """Say of a medium that its cost is a guess, or that SillyTavern would send it in another form."""
         if item.extra.get("size") == "unknown":
-            message = f"the size of this {item.kind} cannot be read: it is counted as {item.tokens:,} tokens, as SillyTavern does"
+            how = "as SillyTavern does" if self._counts_own and item.kind != "file" else "the most that it may cost"
+            message = f"the size of this {item.kind} cannot be read: it is counted as {item.tokens:,} tokens, {how}"
             self._note(NoteKind.ESTIMATE, message, line)
         if item.kind == "image" and item.data is not None and item.media_type not in _AS_THEY_ARE:
             message = (
@@ -280,6 +299,11 @@ class MediaRoom:
                 NoteKind.FALLBACK, "a large picture is sent as it is; SillyTavern scales it to 2,048 pixels", line
             )
         return item
+
+    def _count(self, text: str) -> int:
+        """Tokens of a file that is text."""
+        counter = self._state.inputs.ports.token_counter or default_counter()
+        return counter.count(text, self._model)
 
     def _unavailable(self, what: str, name: str, line: Line) -> None:
         hint = "give the port `media`, which reads what a chat names"
@@ -294,8 +318,8 @@ class MediaRoom:
             self._state.note(kind, message, where=where, hint=hint)
 
 
-_READY: Final[BoundedCache[tuple[int, str], Attachment]] = BoundedCache()
-"""Media that are in the chat itself, with their cost, by their identity and the quality."""
+_READY: Final[BoundedCache[tuple[int, str, str], Attachment]] = BoundedCache()
+"""Media that are in the chat itself, with their cost, by their identity, the quality and the provider's rule."""
 
 _PLURAL: Final = {"image": "pictures", "video": "videos", "audio": "sounds", "file": "files"}
 _LIKELY: Final = {"image": "image/png", "video": "video/mp4", "audio": "audio/mpeg"}

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from innkeeper.content.files.dimensions import picture_size, seconds_of
+from innkeeper.tokens.dimensions import picture_size, seconds_of
 
 KINDS: Final = ("image", "video", "audio")
 """The kinds of media that messages may have."""

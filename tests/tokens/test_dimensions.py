@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.content.files.dimensions import picture_size, seconds_of
+from innkeeper.tokens.dimensions import picture_size, seconds_of
 
 GIF = b"GIF89a" + struct.pack("<HH", 700, 300) + b"\x80\0\0"
 PNG = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sIIBBBBB", 13, b"IHDR", 3000, 600, 1, 0, 0, 0, 0)
