@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, Final
 
 import msgspec
@@ -130,14 +130,29 @@ _NUMBERS: Final = frozenset(
 
 def _sound(name: str, value: Any, report: Report) -> Any:
     """The value of an option; a number written as text becomes one. ``None`` for a value that is invalid, which is reported."""
-    if name not in _NUMBERS or (isinstance(value, (int, float)) and not isinstance(value, bool)):
+    if name not in _NUMBERS:
         return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return _in_range(name, value, report)
     number = _number(value) if isinstance(value, str) else None
     if number is None:
         report.loss(f"option {name!r} is not sent: {'that' if value is None else f'{value!r:.60}'} is not a number")
         return None
     report.repair(f"option {name!r} was a text and is a number now")
-    return number
+    return _in_range(name, number, report)
+
+
+_RANGES: Final = {"max_tokens": (1, inf), "n": (1, inf), "temperature": (0, inf), "top_p": (0, 1), "min_p": (0, 1)}
+"""The least and the most that any provider takes."""
+
+
+def _in_range(name: str, number: float, report: Report) -> float | None:
+    least, most = _RANGES.get(name, (-inf, inf))
+    if least <= number <= most:
+        return number
+    bounds = f"at least {least}" if most == inf else f"from {least} to {most}"
+    report.loss(f"option {name!r} is not sent: it must be {bounds}, not {number}")
+    return None
 
 
 def _number(text: str) -> int | float | None:

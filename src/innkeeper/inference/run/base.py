@@ -29,7 +29,7 @@ from innkeeper.prompt import (
     freeze,
     thaw,
 )
-from innkeeper.prompt.dialect import Payload
+from innkeeper.prompt.dialect import REPLY_LIMITS, Payload
 from innkeeper.prompt.text import whole_texts
 from innkeeper.taverns.inputs import KEYWORDS, read_keywords
 
@@ -257,6 +257,8 @@ def _rendered(plan: Plan, dialect: str, options: Mapping[str, Any], decided: Map
         sent = {name: value for name, value in sent.items() if value or name != "tools"}
     added = {} if "extra" in decided else plan.options.get("extra") or {}
     past_the_table = {name: None for name in decided if name != "dialect"}
+    if any(decided.get(name) is not None for name in REPLY_LIMITS):
+        past_the_table |= dict.fromkeys(REPLY_LIMITS)
     payload = plan.to_request(dialect, **{**past_the_table, **options, "extra": deep_merge(dict(added), sent)})
     shape = (plan.dialects or DIALECTS)[dialect].messages((), {}).body
     if not (isinstance(shape, list) and isinstance(payload.body.get("messages"), list)):
