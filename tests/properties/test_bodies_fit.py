@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from innkeeper.budget import accounting
 from innkeeper.dialects import DIALECTS
 from innkeeper.prompt import MaxTokensExceededError, PipelineError
 from innkeeper.taverns import TAVERNS
@@ -198,7 +199,7 @@ def check(tavern: str, dialect: str, request: dict[str, Any], *, is_named: bool)
     used = recount(payload.body, dialect)
     assert used + limit <= window, (used, limit, window)
     if is_named:
-        budget = plan.explain().budget
+        budget = accounting(plan)
         assert budget.fits
         assert used <= budget.total or tavern == "silly", (used, budget)
     reserved = request.get("reserved_tokens")

@@ -142,7 +142,7 @@ def _sound(name: str, value: Any, report: Report) -> Any:
     return _in_range(name, number, report)
 
 
-_RANGES: Final = {"max_tokens": (1, inf), "n": (1, inf), "temperature": (0, inf), "top_p": (0, 1), "min_p": (0, 1)}
+_RANGES: Final = {"max_tokens": (0, inf), "n": (1, inf), "temperature": (0, inf), "top_p": (0, 1), "min_p": (0, 1)}
 """The least and the most that any provider takes."""
 
 
