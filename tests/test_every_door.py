@@ -49,7 +49,7 @@ DIFFERENCES: Final = (
     Difference("responses", frozenset({"fingerprint"}), "a schema is kept in the protocol's shape", ("schema",)),
     Difference("messages", frozenset({"fingerprint"}), "a schema is kept in the protocol's shape", ("schema",)),
     Difference("roleplay", WHOLE, "the fields are taken and lost", ("options", "tools")),
-    Difference("roleplay", WHOLE - {"tokens"}, "the field is taken and lost", ("schema",)),
+    Difference("roleplay", WHOLE, "the field is taken and lost", ("schema",)),
 )
 """What differs today. The first that fits a case counts."""
 

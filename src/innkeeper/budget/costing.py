@@ -220,7 +220,8 @@ def _texts_in(value: Any) -> list[str]:
 _IN_PROMPT: Final = frozenset(
     {
         "response_format", "json_schema", "grammar", "assistant_prefill", "documents", "prediction", "output_config",
-        "messages", "system", "tools", "hosted_tools", "input", "instructions", "prompt", "text", "format", "guided_json", "connectors",
+        "messages", "system", "tools", "hosted_tools", "input", "instructions", "prompt", "text", "format", "guided_json",
+        "connectors",
     }
 )  # fmt: skip
 """Options, and fields of ``extra``, whose texts a provider may write into the prompt."""
@@ -230,8 +231,15 @@ def option_texts(options: Mapping[str, Any]) -> list[str]:
     """The options that a provider may write into the prompt, each as the JSON it is; a text as it is."""
     extras = [value for name in ("extra", "extra_body") if isinstance(value := options.get(name), Mapping)]
     sent = [value for fields in (options, *extras) for name, value in fields.items() if name in _IN_PROMPT]
-    framed = [{"type": "json_schema", "json_schema": {"name": "response", "schema": value}} for value in sent if value]
-    return [_json_text(value) for value in framed]
+    return [_json_text(_framed(value)) for value in sent if value]
+
+
+def _framed(value: Any) -> dict[str, Any]:
+    """A schema in the longest frame that a provider has for it, whatever protocol it is written by; anything else as well."""
+    for name in ("format", "json_schema", "schema"):
+        inner = value.get(name) if isinstance(value, Mapping) else None
+        value = inner if isinstance(inner, Mapping) else value
+    return {"type": "json_schema", "json_schema": {"name": "response", "strict": True, "schema": value}}
 
 
 def _json_text(value: Any) -> str:
