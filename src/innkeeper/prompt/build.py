@@ -9,10 +9,9 @@ import msgspec
 from innkeeper.prompt.allowance import BuildLimits, allowed
 from innkeeper.prompt.data import FrozenDict, freeze
 from innkeeper.prompt.determinism import Clock, Randomness, noticed
-from innkeeper.prompt.dialect import Dialects, Tool
-from innkeeper.prompt.errors import FormatError, UsageError, Where
+from innkeeper.prompt.dialect import Dialects, read_tools
+from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.once import convert
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.request import ASSET_FIELDS, GENERATION_TYPES, BuildRequest
 from innkeeper.prompt.run.context import Context
@@ -72,6 +71,7 @@ def start(request: BuildRequest, ports: Ports, dialects: Dialects | None = None)
     context = Context(type="app") if request.context is None else request.context
     dialects = dialects if ports.dialects is None else ports.dialects
     inputs = Inputs(request, context, clock, chance, ports, dialects=dialects)
+    read_tools(request.tools)  # what is none is an error of the request, not of a step
     state = State(inputs, StagedVariables(store))
     state.result.options.update(request.options)
     if request.generation not in GENERATION_TYPES:
@@ -107,7 +107,7 @@ def finished_plan(state: State, plan: Plan) -> Plan:
         notes=tuple(result.notes),
         options=freeze(result.options),
         stop=result.stop,
-        tools=_tools(request) if result.offers_tools else (),
+        tools=state.tools,
         outlets=FrozenDict(result.outlets),
         greeting=result.greeting,
         greeting_index=result.greeting_index,
@@ -122,20 +122,6 @@ def finished_plan(state: State, plan: Plan) -> Plan:
         dialects=state.inputs.dialects if plan.dialects is None or ports.dialects is not None else plan.dialects,
         dialect_options=freeze(result.dialect_options),
     )
-
-
-def _tools(request: BuildRequest) -> tuple[Tool, ...]:
-    tools = []
-    for index, raw in enumerate(request.tools):
-        fields = raw.get("function", raw)
-        try:
-            tools.append(convert(dict(fields), Tool))
-        except (msgspec.ValidationError, TypeError, ValueError) as error:
-            raise FormatError(
-                f"tools[{index}] is not a tool definition: {error}",
-                hint="give name, description and parameters (a JSON Schema)",
-            ) from error
-    return tuple(tools)
 
 
 def _unreplayable(state: State) -> tuple[str, ...]:

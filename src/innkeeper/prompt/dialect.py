@@ -8,9 +8,10 @@ from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 import msgspec
 
 from innkeeper.prompt.data import Registry
-from innkeeper.prompt.errors import UsageError
+from innkeeper.prompt.errors import FormatError, UsageError
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note, NoteKind
+from innkeeper.prompt.once import convert
 
 
 class Tool(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -21,6 +22,20 @@ class Tool(msgspec.Struct, frozen=True, omit_defaults=True):
     parameters: Mapping[str, Any] = {}
     strict: bool | None = None
     extra: Mapping[str, Any] = {}
+
+
+def read_tools(definitions: Sequence[Mapping[str, Any]]) -> tuple[Tool, ...]:
+    """Tools of their definitions, each flat or below ``function``. Raises `FormatError` naming the one that is none."""
+    tools = []
+    for index, raw in enumerate(definitions):
+        try:
+            tools.append(convert(dict(raw.get("function", raw)), Tool))
+        except (msgspec.ValidationError, TypeError, ValueError) as error:
+            raise FormatError(
+                f"tools[{index}] is not a tool definition: {error}",
+                hint="give name, description and parameters (a JSON Schema)",
+            ) from error
+    return tuple(tools)
 
 
 class Payload(msgspec.Struct, frozen=True):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 from innkeeper.prompt.data import EMPTY, FrozenDict
+from innkeeper.prompt.dialect import read_tools
 from innkeeper.prompt.errors import StrictModeError, UsageError, Where
 from innkeeper.prompt.note import Note, NoteKind
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from innkeeper.prompt.allowance import BuildLimits
     from innkeeper.prompt.block import Block
     from innkeeper.prompt.determinism import Clock, Randomness
-    from innkeeper.prompt.dialect import Dialects
+    from innkeeper.prompt.dialect import Dialects, Tool
     from innkeeper.prompt.note import Instrumenter
     from innkeeper.prompt.plan import Plan
     from innkeeper.prompt.request import BuildRequest
@@ -194,9 +195,9 @@ class State:
     step: str | None = None
 
     @property
-    def tools(self) -> tuple[Any, ...]:
-        """The definitions of the tools that are offered."""
-        return tuple(self.request.tools) if self.result.offers_tools else ()
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools that are offered."""
+        return read_tools(self.request.tools) if self.request.tools and self.result.offers_tools else ()
 
     @property
     def request(self) -> BuildRequest:

@@ -112,7 +112,7 @@ def _history(state: State, room: Room, history: History, frame: HistoryFrame) ->
         return
     scene = scene_of(state)
     if scene.inputs.offers_tools:  # a request without tools costs what an empty list does
-        room.left -= tool_tokens(state.tools, scene.count)
+        room.left -= tool_tokens(state.request.tools, scene.count)
     opened = opened_history(scene, history)
     around = [block for block in (opened.new_chat, frame.nudge, opened.continue_nudge) if block is not None]
     reserved, tail = room.reserve(*around), room.reserve(*opened.continued)
