@@ -181,7 +181,7 @@ def settled_request(
     notes: list[Note] = []
     window = base.context_window if base.context_window is not None else turn.context_window
     options = {**neutral(turn.defaults), **neutral(base.options), **_client_options(turn, notes)}
-    reserve = _reserve(options, base.reserved_tokens or None, window, notes)
+    reserve = _reserve(options, base.reserved_tokens, window, notes)
     fields: dict[str, Any] = {
         "options": options if reserve is None else {**options, "max_tokens": reserve},
         "tools": turn.tools or base.tools,
