@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from innkeeper.prompt.bounded_cache import BoundedCache
-from innkeeper.prompt.message import Attachment
+from innkeeper.prompt.parts import Attachment
 from innkeeper.tokens.dimensions import PictureSize, picture_size, seconds_of
 from innkeeper.tokens.table.models import bare_model_id
 
