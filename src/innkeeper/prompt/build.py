@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
 from innkeeper.prompt.allowance import BuildLimits, allowed
 from innkeeper.prompt.data import FrozenDict, freeze
 from innkeeper.prompt.determinism import Clock, Randomness, noticed
