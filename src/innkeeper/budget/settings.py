@@ -61,7 +61,8 @@ class CountingConfig(StepConfig, frozen=True, kw_only=True):
             reserve = whole("reserved_tokens", request.reserved_tokens)
         if reserve is None:
             reserve = reply_limit(state.result.options)
-        return max(reserve, reply_limit(request.options)) or int(_asks_for_limit(state))
+        shape = shape_of(request.dialect, state.inputs.dialects) if request.dialect else None
+        return max(reserve, reply_limit(request.options)) or int(needed_limit(shape) > 0)
 
     def costing(self, state: State) -> Costing:
         """Return the costing of this build."""
@@ -77,11 +78,6 @@ class CountingConfig(StepConfig, frozen=True, kw_only=True):
             sends=sent_metadata(state.request.dialect, state.inputs.dialects, state.result.options),
             shape=shape_of(state.request.dialect, state.inputs.dialects),
         )
-
-
-def _asks_for_limit(state: State) -> bool:
-    dialects, name = state.inputs.dialects, state.request.dialect
-    return dialects is not None and name is not None and name in dialects and needed_limit(dialects[name]) > 0
 
 
 class StrategyChoice:

@@ -183,9 +183,8 @@ def media_cost(item: Attachment, rule: MediaRule, count: Callable[[str], int]) -
     read = _READ.get((id(item), rule.name))
     if read is None:
         data = _bytes_of(item)
-        text = _text_of(item, data) if kind == "file" else None
-        if text is not None:
-            return MediaCost(count(text))
+        if kind == "file" and data is not None and _TEXTS.match(item.media_type or ""):
+            return MediaCost(count(data.decode("utf-8", "replace")))
         read = _READ.put((id(item), rule.name), _READERS[kind](item, data, rule), 64, alive=item)
     return read
 
@@ -220,12 +219,6 @@ def _bytes_of(item: Attachment) -> bytes | None:
 
 
 _TEXTS: Final = re.compile(r"text/|application/(?:json|xml|yaml|x-yaml|toml|javascript)")
-
-
-def _text_of(item: Attachment, data: bytes | None) -> str | None:
-    if data is None or not _TEXTS.match(item.media_type or ""):
-        return None
-    return data.decode("utf-8", "replace")
 
 
 def _picture(item: Attachment, data: bytes | None, rule: MediaRule) -> MediaCost:
