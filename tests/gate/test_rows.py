@@ -29,7 +29,7 @@ CASES = (
     Case("minor", "sexual", "reported", 0, Decision.ALLOW),
     Case("minor", "romantic", "depicted", BESIDE, Decision.BLOCK),
     Case("minor", "romantic", "depicted", NEAR, Decision.HOLD),
-    Case("minor", "romantic", "married", 0, Decision.REVIEW),
+    Case("minor", "romantic", "married", 0, Decision.BLOCK),
     Case("family", "sexual", "depicted", 0, Decision.BLOCK),
     Case("family", "romantic", "depicted", 0, Decision.REVIEW),
     Case("setting", "sexual", "depicted", NEAR, Decision.HOLD),

@@ -50,7 +50,7 @@ def test_codes_are_read(code: str, frame: str) -> None:
 def test_turned_texts_are_read(back: bool) -> None:
     """Letters thirteen further on, and a text from its end to its beginning; places are those of the text as it was given."""
     turned = TEXT[::-1] if back else rot13(TEXT)
-    view = next(turned_views(turned, back=back))
+    view = next(turned_views(turned, "back" if back else "rot13"))
     assert view.text == TEXT
     start, end = view.source_span(8, 15)
     assert turned[start:end] == ("nretnal" if back else rot13("lantern"))

@@ -26,20 +26,23 @@ from innkeeper.gate.ages.grammar import read_ages
 from innkeeper.gate.ages.numeric import read_numeric_ages
 from innkeeper.gate.classifier import EMBEDDED, Classifier, ClassifierFailure, ImageClassifier, Waiter
 from innkeeper.gate.endearments import without_endearments
-from innkeeper.gate.evidence import FAMILY, HINT, Mention, Weighed, weighed
+from innkeeper.gate.evidence import AWAY, CONTEXTS, FAMILY, HINT, Mention, Weighed, weighed
 from innkeeper.gate.kinship import kinship_phrases
 from innkeeper.gate.limits import ADULT_AGE, CLASSIFIER_SECONDS, MAX_SCAN_CHARS, MAX_SPANS
 from innkeeper.gate.tier import Extent, Relation, ScanFindings, Span
 from innkeeper.gate.words.languages import Term
 from innkeeper.gate.words.lexicon import PACKAGED, Lexicon, Matcher, packaged_version
 from innkeeper.gate.words.misspelling import put_right, unmasked
+from innkeeper.gate.words.patterns import gate_pattern
 from innkeeper.gate.words.vocabulary import Hits, vocabulary_of
 from innkeeper.prompt.allowance import allowed, charge
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.once import once
+from innkeeper.text.encodings import decoded, pig_latin
+from innkeeper.text.offsets import SAME, SelectedRuns
 from innkeeper.text.pyregex import PatternLimitError
-from innkeeper.text.views import TextView, turned_views, views_of
+from innkeeper.text.views import TURNS, TextView, turned_views, views_of
 
 DETECTOR_VERSION: Final = "10"
 """Raised whenever folding, matching or the reading of ages changes what is found."""
@@ -51,6 +54,10 @@ _SPAN_BYTES: Final = 400
 _SEAM: Final = 120
 """So many characters on each side of where two texts meet are read as one."""
 
+_TOGETHER: Final = 24
+"""So many characters at most lie between a romance and whom it is with."""
+
+_IN_PHRASE: Final = 0.6
 _KIN: Final = "age_kin"
 _ADULT: Final = "age_adult"
 
@@ -177,11 +184,15 @@ class Detector:
             for view in views_of(shown):
                 _read(view, shown, mentions, seen)
         for way in sorted(turned):
-            for view in turned_views(text, back=way == "back"):
-                _read(view, "", mentions, seen)
+            given = "" if way == "back" else TURNS[way](text)
+            for view in turned_views(text, way):
+                _read(view, given, mentions, seen)
+        mentions += _hidden(text)
+        if plain is not None:
+            mentions += _in_phrases(text, plain, mentions)
         mentions.sort()  # costs less than hashing them; each is taken once
         distinct = [each for each, before in zip(mentions, chain((None,), mentions), strict=False) if each != before]
-        return without_endearments(text, _with_families(plain, distinct))
+        return without_endearments(text, _with_families(text, plain, _of_persons(plain, distinct)))
 
     def _listed(self, view: TextView, failed: list[str], *, first: bool) -> Iterator[Mention]:
         """The finds of operators' lists."""
@@ -271,6 +282,38 @@ def _read(view: TextView, text: str, mentions: list[Mention], seen: _Seen) -> se
     return hits.turned
 
 
+def _in_phrases(text: str, plain: TextView, mentions: list[Mention]) -> list[Mention]:
+    """The ages in phrases that have gaps: a year at a school, and half the age of somebody who is told of near by."""
+    found = [
+        Mention(*plain.source_span(*match.span()), "age", "age.school", _IN_PHRASE, 13, ADULT_AGE - 1)
+        for match in gate_pattern("school_year").finditer(plain.text)
+    ]
+    for match in gate_pattern("half_age").finditer(text):
+        start, end = match.span()
+        whole = [each.low for each in mentions if each.category == _ADULT and abs(each.start - start) <= _SEAM]
+        if whole and (half := min(whole) / 2) < ADULT_AGE:
+            found.append(Mention(start, end, "age", "age.half", _IN_PHRASE, half, half))
+    return found
+
+
+def _hidden(text: str) -> Iterator[Mention]:
+    """The finds of what is written in a code, read as a text of its own, whose signs tell counts from ages."""
+    if (plain := decoded(text)) is not None:
+        places = SelectedRuns(plain.starts, plain.olds, SAME)
+        for each in _plainly(plain.text):
+            first, last = places.span(each.start, each.end - 1)
+            yield each._replace(start=first, end=last + 1)
+    for shown in pig_latin(text):
+        yield from (each._replace(start=0, end=len(text)) for each in _plainly(shown))
+
+
+def _plainly(text: str) -> list[Mention]:
+    """The finds of the packaged lists in the plain view of a text."""
+    mentions = [_mention(age, age.start, age.end) for age in read_numeric_ages(text)]
+    _read(next(views_of(text)), text, mentions, _Seen())
+    return mentions
+
+
 class _Seen:
     """How often the words of a text stood in one of its views; they are counted when there is one more."""
 
@@ -305,23 +348,61 @@ def _entry(kind: str) -> str:
     return f"age.{kind.partition('+')[0].replace(' ', '_')}"
 
 
-def _with_families(plain: TextView | None, mentions: list[Mention]) -> list[Mention]:
-    """The mentions, with those words of age set apart that only tell of a family."""
-    if plain is None or not any(each.category in _WORDS_OF_AGE for each in mentions):
+def _of_persons(plain: TextView | None, mentions: list[Mention]) -> list[Mention]:
+    """The mentions without words of romance that are of a thing: of chess, of the sea."""
+    if plain is None or not any(each.category == "romantic" for each in mentions):
         return mentions
-    kin_spans = [plain.source_span(*span) for span in kinship_phrases(plain.text)]
-    if not kin_spans:
+    things = [plain.source_span(*match.span()) for match in gate_pattern("loves_thing").finditer(plain.text)]
+    return [
+        each
+        for each in mentions
+        if each.category != "romantic" or not any(start <= each.end and each.start < end for start, end in things)
+    ]
+
+
+def _is_together(text: str, depicted: list[int], start: int) -> bool:
+    """Whether somebody is told of as the one with whom a romance is: ``a romantic evening with the toddler``."""
+    at = bisect_right(depicted, start)
+    return (
+        at > 0
+        and start - depicted[at - 1] <= _TOGETHER
+        and bool(gate_pattern("together").search(text, depicted[at - 1], start))
+    )
+
+
+def _with_families(text: str, plain: TextView | None, mentions: list[Mention]) -> list[Mention]:
+    """The mentions, with those words of age set apart that only tell of a family, and of children who are asleep or away."""
+    if plain is None or not any(each.category in _OF_FAMILIES for each in mentions):
         return mentions
-    starts = [start for start, _ in kin_spans]
+    depicted = sorted(each.end for each in mentions if each.category in CONTEXTS)
 
-    def is_reported(each: Mention) -> bool:
-        at = bisect_right(starts, each.start) - 1
-        return each.own and each.category in _WORDS_OF_AGE and at >= 0 and each.end <= kin_spans[at][1]
+    def spans(places: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+        return sorted(span for span in places if not _is_together(text, depicted, span[0]))
 
-    return [each._replace(category=FAMILY) if is_reported(each) else each for each in mentions]
+    away = spans(plain.source_span(*match.span()) for match in gate_pattern("away").finditer(plain.text))
+    abroad = (match.span() for match in gate_pattern("family_abroad").finditer(text))
+    families = spans((*(plain.source_span(*place) for place in kinship_phrases(plain.text)), *abroad))
+    if not (away or families):
+        return mentions
+
+    def set_apart(each: Mention) -> Mention:
+        if each.own and each.category in _OF_FAMILIES and _is_within(each, away):
+            return each._replace(category=AWAY)
+        if each.own and each.category in _WORDS_OF_AGE and _is_within(each, families):
+            return each._replace(category=FAMILY)
+        return each
+
+    return [set_apart(each) for each in mentions]
 
 
+def _is_within(each: Mention, spans: list[tuple[int, int]]) -> bool:
+    at = bisect_right(spans, (each.start, _BEYOND)) - 1
+    return at >= 0 and each.end <= spans[at][1]
+
+
+_BEYOND: Final = 2**31
 _WORDS_OF_AGE: Final = frozenset({"age", "age_setting"})
+_OF_FAMILIES: Final = _WORDS_OF_AGE | {FAMILY, _KIN}
 
 
 def _reported(mentions: list[Mention]) -> tuple[Span, ...]:

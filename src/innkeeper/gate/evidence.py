@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
+from innkeeper.gate.ages.age import NUMBERED
 from innkeeper.gate.classifier import depiction
 from innkeeper.gate.tier import Extent, Relation
 from innkeeper.gate.unattached import unattached_words
@@ -28,6 +29,9 @@ CONTEXTS: Final = frozenset({"romantic", "sexual"})
 
 FAMILY: Final = "age_family"
 """The category of age words that tell of somebody's family."""
+
+AWAY: Final = "age_away"
+"""The category of words of age for a family's children who are asleep, away, or have a part at a wedding."""
 
 REPORTED: Final = "reported"
 """The category of words of sex that are spoken about and not depicted."""
@@ -172,7 +176,17 @@ _JUDGED: Final = CONTEXTS | ABSOLUTE
 _BESIDE: Final = ("cue", "age", "age_setting", FAMILY, "age_kin", HINT, "age_adult")
 """With what is judged, the classes that an innocent word may stand beside unattached."""
 
-_AGES: Final = {"age": "minor", "age_setting": "setting", FAMILY: "family", "age_kin": "kin", HINT: "hint"}
+_LINKED: Final = 32
+"""So many characters at most lie between a word of age and the romance that it is part of."""
+
+_AGES: Final = {
+    "age": "minor",
+    "age_setting": "setting",
+    FAMILY: "family",
+    AWAY: "family",
+    "age_kin": "kin",
+    HINT: "hint",
+}
 
 
 def weighed(mentions: Sequence[Mention], text: str) -> Weighed:
@@ -189,12 +203,54 @@ def weighed(mentions: Sequence[Mention], text: str) -> Weighed:
         if spans := [(each.start, each.end) for each in mine if each.weight >= _COUNTS and each.entry != _BARRED]:
             ages.setdefault(kind, []).extend(spans)
     contexts, reported = _contexts(classes, text)
+    grown_ups = [_span(each) for name in ("adult", "age_adult") for each in classes.get(name, ())]
+    if bystanders := _bystanders(classes.get("age", ()), contexts, text, grown_ups):
+        ages["minor"] = [span for span in ages["minor"] if span not in bystanders]
+        ages = {
+            **{kind: spans for kind, spans in ages.items() if spans},
+            "family": [*ages.get("family", ()), *bystanders],
+        }
     relations = relations_of(ages, contexts) if ages and contexts else ()
     counted = [each for each in mentions if each.category not in _SILENT]
     if reported:
         counted = [each for each in counted if each not in reported]
         counted += [each._replace(category=REPORTED) for each in reported]
     return Weighed(counted, _extents(ages), _extents(contexts), relations)
+
+
+def _bystanders(
+    aged: Iterable[Mention],
+    contexts: Mapping[str, list[tuple[int, int]]],
+    text: str,
+    grown_ups: Sequence[tuple[int, int]],
+) -> set[tuple[int, int]]:
+    """The words of age that are beside a romance of adults, and no part of it: in another clause, or behind who is loved.
+
+    What a number tells is always part of it, and so is everything where sex is depicted.
+    """
+    romances = {name: spans for name, spans in contexts.items() if name.startswith("romantic:")}
+    if not romances or "sexual:depicted" in contexts:
+        return set()
+    alone = "romantic:depicted" in romances  # then only of many children it is certain that they look on
+    spans = [span for listed in romances.values() for span in listed]
+    words = {
+        (each.start, each.end)
+        for each in aged
+        if not each.entry.startswith(NUMBERED) and (not alone or gate_pattern("many").fullmatch(each.entry))
+    }
+    numbers = {(each.start, each.end) for each in aged if each.entry.startswith(NUMBERED)}
+    if numbers:
+        return set()
+    return {word for word in words if not any(_are_linked(text, word, span, grown_ups) for span in spans)}
+
+
+def _are_linked(text: str, one: tuple[int, int], other: tuple[int, int], grown_ups: Sequence[tuple[int, int]]) -> bool:
+    """Whether two places are in one clause, near one another, with no adult between them."""
+    first, last = sorted((one, other))
+    if any(first[1] <= start and end <= last[0] for start, end in grown_ups):
+        return False
+    gap = text[first[1] : last[0]]
+    return len(gap) <= _LINKED and gate_pattern("clause_end").search(gap) is None
 
 
 _SILENT: Final = frozenset({"educational", "advice", "cue", "adult", "age_adult", HINT})

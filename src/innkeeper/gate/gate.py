@@ -46,7 +46,9 @@ _LIFTED: Final = 0.2
 """Below this score for ``minor_sexual`` a guest classifier lifts what is held."""
 
 _AGE_INDICATING: Final = frozenset({"age", FAMILY, "age_setting"})
-"""Categories that suggest a person is under age: words and numbers of age, and places of childhood."""
+"""Categories that suggest a person is under age: words and numbers of age, and places of childhood.
+
+Children who are asleep or away suggest it of nobody who is depicted; where sex is depicted beside them, a row blocks."""
 
 
 class AgeVerification(msgspec.Struct, frozen=True):

@@ -47,7 +47,7 @@ ROWS: Final = (
     DecisionRow(_SETTING, "sexual", _DEPICTED, BESIDE, Decision.BLOCK),
     DecisionRow(_SETTING, "sexual", _DEPICTED, NEAR, Decision.HOLD),
     DecisionRow(_HINT, "sexual", _DEPICTED, BESIDE, Decision.HOLD),
-    DecisionRow(_MINOR, "romantic", _DEPICTED | _GROWN, BESIDE, Decision.BLOCK),
+    DecisionRow(_MINOR, "romantic", _DEPICTED | _GROWN | _MARRIED, BESIDE, Decision.BLOCK),
     DecisionRow(_MINOR, "romantic", _DEPICTED | _GROWN, NEAR, Decision.HOLD),
     DecisionRow(_SETTING, "romantic", _DEPICTED, BESIDE, Decision.BLOCK),
     DecisionRow(_MINOR | _KIN | _FAMILY | _SETTING, "sexual", _DEPICTED | _DOUBTFUL, _FAR, Decision.REVIEW),
@@ -76,4 +76,6 @@ def about_ages(relations: Iterable[Relation], tier: Tier, *, aged: bool) -> Deci
     """The gravest of all rows; ``aged``: whether anything indicates an age, which is enough above the general tier."""
     if aged and tier is not Tier.SFW:
         return Decision.BLOCK
+    if tier is not Tier.SFW:  # children asleep in the house of lovers are no part of the romance
+        relations = (each for each in relations if (each.age, each.context) != ("family", "romantic"))
     return max(map(about_relation, relations), key=_GRAVITY.index, default=Decision.ALLOW)

@@ -133,6 +133,9 @@ def _fold_char(char: str) -> str:
     for first in _STYLED:
         if first <= code < first + 26:
             return chr(ord("a") + code - first)
+    if unicodedata.category(char) == "No" and unicodedata.decomposition(char) == "":
+        figure = unicodedata.numeric(char, 0.5)  # ``⓯``; fractions stay signs
+        return f" {int(figure)} " if figure.is_integer() else char
     parts = unicodedata.normalize("NFKD", char).translate(_CAPITALS).casefold()
     return "".join(_LOOKALIKES.get(part, part) for part in map(_shown, unicodedata.normalize("NFKD", parts)))
 

@@ -19,7 +19,7 @@ _FEWEST: Final = 4
 
 _LONG: Final = re.compile(r"[A-Za-z0-9+/_\-]{10,}={0,6}(?:\r?\n[A-Za-z0-9+/_\-]{4,}={0,2})*")
 _HEX: Final = re.compile(
-    r"(?:0x|\\x|=|%|U\+00)?[2-7c-f][0-9a-fA-F](?:(?:[\s,;:\-]{1,2}|(?=[0-9a-fA-F=%\\]))(?:0x|\\x|=|%|U\+00)?[0-9a-fA-F]{2}){3,}"
+    r"(?<![0-9A-Za-z])(?:0x|\\x|=|%|U\+00)?[2-7c-f][0-9a-fA-F](?:(?:[\s,;:\-]{1,2}|(?=[0-9a-fA-F=%\\]))(?:0x|\\x|=|%|U\+00)?[0-9a-fA-F]{2}){3,}"
 )
 _HEX_BYTE: Final = re.compile(r"(?:0x|\\x|=|%|U\+00)?([0-9a-fA-F]{2})")
 _PERCENT: Final = re.compile("(?:%[89a-fA-F][0-9a-fA-F])+")
@@ -60,12 +60,36 @@ _OTHER_DOTS: Final = "·−–•"
 _DOTS: Final = re.compile(r"[.\-·−–•]{1,6}[ /|]{1,3}[.\-·−–•]{1,6}[ /|]{1,3}[.\-·−–•]")
 
 
+_BASE85: Final = re.compile(r"(?:<~)?[!-~]{20,}(?:~>)?")
+_ODD: Final = re.compile(r"[!#$%&()*+;<=>?@^_`{|}~]")
+_FEWEST_ODD: Final = 3
+"""So many signs that words do not have are in a part written in base85."""
+
+_LETTERS_OF_WORDS: Final = 0.85
+_BRACKETED: Final = re.compile(r"(?:[(\[{<][^\W_][)\]}>][\s.,\-]?){3,}")
+_PIG: Final = re.compile(r"(?<![^\W\d_])([a-z]{2,}?)(way|ay)(?![^\W\d_])", re.IGNORECASE)
+_FEWEST_PIG: Final = 3
+_ONSET: Final = re.compile(
+    r"(?:[bcdfgkpst]?[lr]|[cgst]h|ph|wh|sch|shr|thr|s[cklmnpqtw]|s[cpt]r|spl|kn|wr|qu|tw|dw|[bcdfghjklmnpqrstvwxyz])\Z"
+)
+"""Consonants with which words begin, at the end of a word of pig Latin."""
+
+
 class Decoded(NamedTuple):
     """A text with its encoded parts written out; ``starts`` and ``olds`` are where runs begin in it and in the text before."""
 
     text: str
     starts: list[int]
     olds: list[int]
+
+
+_LOWER: Final = string.ascii_lowercase
+_ATBASH: Final = str.maketrans(_LOWER + string.ascii_uppercase, _LOWER[::-1] + string.ascii_uppercase[::-1])
+
+
+def atbash(text: str) -> str:
+    """The text with the alphabet from its end to its beginning."""
+    return text.translate(_ATBASH)
 
 
 def rot13(text: str) -> str:
@@ -75,7 +99,7 @@ def rot13(text: str) -> str:
 
 def decoded(text: str) -> Decoded | None:
     """Return the text with all its encoded parts decoded, or None without any."""
-    parts = sorted(_parts(text))
+    parts = sorted(_parts(text), key=lambda part: (part[0], -part[1]))
     if not parts:
         return None
     pieces: list[str] = []
@@ -98,6 +122,23 @@ def decoded(text: str) -> Decoded | None:
     return Decoded("".join((*pieces, text[at:])), [*starts, length], [*olds, at])
 
 
+def pig_latin(text: str) -> Iterator[str]:
+    """Yield a text written in pig Latin as it may have been: with as many consonants as words begin with, and with one each."""
+    if len(_PIG.findall(text)) < _FEWEST_PIG:
+        return
+    for longest in (True, False):
+        yield _PIG.sub(lambda match, longest=longest: _unpigged(match, longest=longest), text)  # type: ignore[misc]
+
+
+def _unpigged(match: re.Match[str], *, longest: bool) -> str:
+    word = match[1]
+    if match[2].lower() == "way":
+        return word
+    onset = _ONSET.search(word)
+    size = 0 if onset is None else len(onset[0]) if longest else 1
+    return f"{word[len(word) - size :]}{word[: len(word) - size]}"
+
+
 def _parts(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield the spans of encoded parts and their decoded texts. Cheap checks of the whole text come first."""
     data = text.encode("utf-8", "surrogatepass")
@@ -106,6 +147,9 @@ def _parts(text: str) -> Iterator[tuple[int, int, str]]:
     if any(map(text.__contains__, _FIGURES)):
         for pattern, read in _CODES:
             yield from _read(pattern, text, lambda part, read=read: _printable(read(part)))  # type: ignore[misc]
+    yield from _read(_BRACKETED, text, lambda part: "".join(filter(str.isalnum, part)))
+    if _ODD.search(text):
+        yield from _read(_BASE85, text, _based85)
     if "%" in text:
         yield from _read(_PERCENT, text, lambda part: _shown(bytes.fromhex(part.replace("%", ""))))
     if (b"/." in data.translate(_DOTTED) or any(map(text.__contains__, _OTHER_DOTS))) and _DOTS.search(text):
@@ -142,6 +186,21 @@ def _based(word: str) -> str | None:
     words = _HUMP.findall(word)
     are_words = _HUMPS <= len(words) <= len(word) // _HUMPS and len("".join(words)) == len(word)
     return " ".join(words) if are_words and len(_BUMP.findall(word)) > 1 else None
+
+
+def _based85(word: str) -> str | None:
+    """Decode a word of base85, as Python and as Adobe write it, where that gives words."""
+    if len(_ODD.findall(word)) < _FEWEST_ODD:
+        return None
+    packed = word.removeprefix("<~").removesuffix("~>")
+    for decode in (base64.b85decode, base64.a85decode):
+        try:
+            plain = _printable(decode(packed))
+        except (binascii.Error, ValueError):
+            continue
+        if plain is not None and sum(char.isalpha() or char == " " for char in plain) >= _LETTERS_OF_WORDS * len(plain):
+            return plain
+    return None
 
 
 def _base64(text: str) -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
@@ -17,7 +17,7 @@ from typing import Final
 
 from innkeeper.prompt.allowance import charge
 from innkeeper.text.confusables import FOLDS, has_signs, is_plain, upright, with_letters, with_plain_signs, with_spaces
-from innkeeper.text.encodings import decoded, rot13
+from innkeeper.text.encodings import atbash, decoded, rot13
 from innkeeper.text.offsets import SAME, Folded, OffsetMap, SelectedRuns, Turned, Words
 
 _LATER: Final = bytes(range(0x80, 0xC0))
@@ -99,9 +99,17 @@ def views_of(text: str) -> Iterator[TextView]:
         yield from _views(text, before)
 
 
-def turned_views(text: str, *, back: bool = False) -> Iterator[TextView]:
-    """The forms of a text with each letter thirteen further on, or written from its end to its beginning."""
-    yield from _views(text[::-1], Turned(SAME, len(text))) if back else _views(rot13(text), SAME)
+TURNS: Final[Mapping[str, Callable[[str], str]]] = {
+    "rot13": rot13,
+    "atbash": atbash,
+    "back": lambda text: text[::-1],
+}
+"""Ways in which a text may be written as a whole, each the way back too; all but ``back`` leave every letter in its place."""
+
+
+def turned_views(text: str, way: str) -> Iterator[TextView]:
+    """The forms of a text that is written in one of `TURNS`."""
+    yield from _views(TURNS[way](text), Turned(SAME, len(text)) if way == "back" else SAME)
 
 
 def _views(text: str, before: OffsetMap) -> Iterator[TextView]:

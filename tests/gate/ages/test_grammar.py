@@ -25,6 +25,14 @@ def perhaps(text: str) -> list[float]:
     return [age.low for age in read_ages(view, words, words.hits(view), text) if age.kind == PERHAPS]
 
 
+def ages_of(text: str) -> list[float]:
+    """The years of the ages below adulthood in a text, those without doubt."""
+    view = next(views_of(text))
+    words = vocabulary_of(view)
+    ages = read_ages(view, words, words.hits(view), text)
+    return [age.low for age in ages if age.minor and age.kind != PERHAPS]
+
+
 YOUNG = [
     "she is 12 years old",
     "a seventeen year old",
@@ -163,10 +171,41 @@ def test_whom_an_age_is_about(text: str, subject: str) -> None:
     [
         ("My neighbour is somewhere around thirteen.", [13]),
         ("Ada is fourteen.", [14]),
-        ("Around fourteen.", [14]),
-        ("The girl next door, fifteen, waves.", [15]),
+        ("Mia is fifteen.", [15]),
+        ("The elf is twelve.", [12]),
+        ("Mia had been 14 for a week.", [14]),
+        ("Mia: 16", [16]),
+        ("Nora, fifteen, loves the sea.", [15]),
+        ("How old is she? Fifteen.", [15]),
+        ("She says nineteen; it is sixteen.", [16]),
+        ("Her ID says sixteen.", [16]),
+        ("He is fifteen again.", [15]),
+        ("They aged her down to fourteen.", [14]),
         ("Ella, quizás catorce.", [14]),
         ("Das Mädchen, kaum vierzehn.", [14]),
+        ("Mia ist fünfzehn.", [15]),
+        ("Мие пятнадцать.", [15]),
+        ("她多大?十四。", [14]),
+        ("She is half of thirty.", [15]),
+        ("The bridge is fifteen.", []),
+        ("The score is 15.", []),
+        ("It is sixteen degrees.", []),
+        ("Elena is number fifteen in the world.", []),
+        ("Mia is fifteen minutes late.", []),
+        ("Chapter 15: the letter.", []),
+        ("Guests: 14.", []),
+    ],
+)
+def test_an_open_subject_has_the_age_that_is_said_of_it(text: str, years: list[float]) -> None:
+    """Any noun phrase or name has it; what a number counts, a thing, or a label takes it away."""
+    assert sorted(set(ages_of(text))) == years
+
+
+@pytest.mark.parametrize(
+    ("text", "years"),
+    [
+        ("Around fourteen.", [14]),
+        ("The girl next door, fifteen, waves.", [15]),
     ],
 )
 def test_a_number_without_a_cue_may_be_an_age(text: str, years: list[float]) -> None:

@@ -105,6 +105,16 @@ KINDS: Final[Mapping[str, Callable[[int], YearRange | None]]] = {
 """What each kind of form means: the range of years and the certainty for a number, or nothing."""
 
 
+NUMBERED: Final = tuple(
+    f"age.{kind}"
+    for kind in (
+        *("years", "spell", "months", "weeks", "days", "under", "over", "half", "double", "square", "root"),
+        *("birthday", "early_birthday", "tag", "bare", "teen", "born", "school", "french_school", "named"),
+    )
+)
+"""What the entries of ages begin with that a number tells."""
+
+
 def years_of(kind: str, value: int) -> YearRange | None:
     """The lowest year, the highest, and the certainty of a number in a kind of form; nothing where it is no age."""
     if (meaning := KINDS.get(kind)) is not None:

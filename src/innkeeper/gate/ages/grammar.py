@@ -9,14 +9,15 @@ each kind of form is in `innkeeper.gate.ages.age`.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from operator import itemgetter
 from typing import Final, TypeVar
 
 from innkeeper.gate.ages.age import PERHAPS, Age, YearRange, has_figures, years_of
 from innkeeper.gate.ages.non_person import NonPersonAges, is_broken, sentence_of
+from innkeeper.gate.ages.predicate import LOOKED_AT, is_predicated
 from innkeeper.gate.words.vocabulary import Form, Hits, Number, Rights, TierVocabulary, fits, vocabulary_of
 from innkeeper.text.confusables import with_plain_signs
 from innkeeper.text.views import TextView
@@ -41,7 +42,7 @@ _RANGED: Final = frozenset({"years", "spell", "bare", "teen"})
 _NUMERALS: Final = frozenset("一二三四五六七八九十百")
 """What stands before a number in words that is the end of a larger one."""
 
-_NEXT: Final = re.compile(r"\s*(\S)")
+_NEXT: Final = re.compile(r"[^\S\n]*(\S|\n)")
 _NUMBERED: Final = re.compile(r"\d+:")
 _FIGURES: Final = re.compile("[0-9]+")
 _SUFFIX: Final = re.compile(r"(?:st|nd|rd|th|er|ere|eme|e|re|o|a|de|te)(?= |$)")
@@ -56,6 +57,11 @@ _AFTER_KIN: Final = 24
 _NONE: Final = 1_000
 _NAME_AND_VERB: Final = 2
 _WORD_AHEAD: Final = 12
+_ANSWERED: Final = 60
+"""So many characters after a question for an age a number answers it."""
+
+_ANSWER: Final = re.compile(r"\W{0,3}(\S+)")
+_LONGEST_ANSWER: Final = 8
 _SHORT: Final = 4_096
 _AROUND: Final = 80
 _NAME_IS: Final = re.compile(r"(?:^|[\s\"'(])([^\W\d_a-zа-я][^\W\d_]+) [^\W\d_]+(?: [^\W\d_]+)?$")
@@ -83,6 +89,7 @@ def read_ages(view: TextView, vocabulary: TierVocabulary, hits: Hits, original: 
             and (meaning := years_of(kind, number.value)) is not None
         ):
             ages.append(reader.mention(start, end, meaning, kind, ""))
+    ages += reader.answers()
     numbers: list[tuple[int, int, Number | None]] = []
     if has_figures(text):
         numbers = [(*match.span(), None) for match in _FIGURES.finditer(text) if not _ends_word(text, match.start())]
@@ -155,7 +162,7 @@ class _AgeReader:
         ]
         kind, form = _strongest(lefts, rights.alone) if lefts or rights.alone else _NO_FORM
         if form is None or (kind == "tag" and number is not None):
-            return self._perhaps(start, end, value, number)
+            return self._predicated(start, end, value, number) or self._perhaps(start, end, value, number)
         if kind == "spell" and lefts and self._is_span(start, form.language):
             kind, form = _strongest(lefts, ())  # a cue that has the same word in it: ``looks in her thirteen years``
         if form is None:
@@ -170,7 +177,37 @@ class _AgeReader:
         meaning = years_of(kind, value)
         if meaning is not None and low is not None and kind in _RANGED:
             meaning = (low, meaning[1], meaning[2])
-        return None if meaning is None else self.mention(start, end, meaning, kind, form.left)
+        if meaning is None:
+            return self._predicated(start, end, value, number)
+        return self.mention(start, end, meaning, kind, form.left)
+
+    def answers(self) -> Iterator[Age | None]:
+        """The numbers in words of languages without spaces that stand right behind what asks for an age."""
+        known = self.vocabulary.unspaced_numbers
+        for end in self.hits.asks:
+            answer = _ANSWER.match(self.text, end)
+            if answer is None or not known:
+                continue
+            word = next((word for size in range(_LONGEST_ANSWER, 0, -1) if (word := answer[1][:size]) in known), "")
+            meaning = years_of("bare", known[word]) if word else None
+            if meaning is not None:
+                first = answer.start(1)
+                yield self.mention(first, first + len(word), meaning, "bare", "")
+
+    def _predicated(self, start: int, end: int, value: int, number: Number | None) -> Age | None:
+        """The age that a number without a cue is: it counts nothing, and is said of somebody or answers who asked for one."""
+        meaning = years_of("bare", value)
+        if meaning is None or self.view.loose or not self.original or (number is not None and number.ordinal):
+            return None
+        if self._is_count(end) or self._is_measured(start, end):
+            return None
+        first = self.view.source_span(start, start + 1)[0]
+        before = self.original[max(0, first - LOOKED_AT) : first]
+        at = bisect_right(self.hits.asks, start)
+        asked = at > 0 and start - self.hits.asks[at - 1] <= _ANSWERED
+        if asked or is_predicated(before, self.vocabulary, language=number.language if number else ""):
+            return self.mention(start, end, meaning, "bare", "")
+        return None
 
     def _perhaps(self, start: int, end: int, value: int, number: Number | None) -> Age | None:
         """The age that a number without a cue may be: it counts nothing, and it is said of a person or says all there is."""

@@ -33,6 +33,11 @@ _BIRTH: Final = re.compile(
 _CODED: Final = re.compile(
     r"\b(?:(?P<based>0x[0-9a-f]{1,2}|0b[01]{3,6})|(?P<binary>[01]{4,5})(?= (?:in )?binary))\b", re.IGNORECASE
 )
+_DECADES: Final = re.compile(
+    r"\b(?:lived|alive|living|existed|aged?|is|been around)\b[^.!?\n]{0,16}?(?<![\d.])(?P<lived>[01](?:[.,]\d)?) decades\b"
+    r"|(?<![\d.])(?P<old>[01](?:[.,]\d)?) decades? (?:old|young|of (?:life|age))\b",
+    re.IGNORECASE,
+)
 _LESS: Final = re.compile(r"(?<![\w<=])[<＜] ?(?P<age>1\d)(?=\s*(?:[.,;)!?]|$))")
 _CALCULATED: Final[Mapping[str, Callable[[int, int], float]]] = {
     "+": lambda one, other: one + other,
@@ -89,6 +94,10 @@ def _limits(text: str) -> Iterator[Age]:
         value = int(match["based"], 0) if match["based"] else int(match["binary"], 2)
         if BARE[0] <= value < BARE[1]:
             yield Age(*match.span(), value, value, 0.5, "years")
+    for match in _DECADES.finditer(text):
+        years = 10 * float((match["lived"] or match["old"]).replace(",", "."))
+        if BARE[0] <= years < ADULT_AGE:
+            yield Age(*match.span(), years, years, 0.6, "years")
     for match in _LESS.finditer(text):
         if (meaning := KINDS["under"](int(match["age"]))) is not None:
             yield Age(*match.span(), *meaning, "under")

@@ -64,6 +64,10 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
     kin: tuple[str, ...] = ()
     leads: tuple[str, ...] = ()
     """Small words after which a number that counts nothing may be an age, where one of ``persons`` stands before it."""
+    copulas: tuple[str, ...] = ()
+    """Those of ``leads``, and others, that say a number of whoever stands before them: ``is``, ``turned``, ``says``."""
+    asks: tuple[str, ...] = ()
+    """What asks for an age, or announces one: ``how old``."""
     persons: tuple[str, ...] = ()
     pictures: tuple[str, ...] = ()
     """Those of ``objects`` that show or tell of somebody: years behind a comma are of whom they show."""

@@ -10,13 +10,14 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from innkeeper.gate.ages.age import BARE
 from innkeeper.gate.limits import ADULT_AGE
 from innkeeper.gate.words.languages import Language, Term, languages
 from innkeeper.gate.words.patterns import turned_words
 from innkeeper.gate.words.prefix_index import UNSPACED, PrefixIndex
 from innkeeper.prompt.once import once
 from innkeeper.text.confusables import fold_word
-from innkeeper.text.encodings import rot13
+from innkeeper.text.encodings import atbash, rot13
 from innkeeper.text.views import TextView
 
 
@@ -65,16 +66,24 @@ class Hits(NamedTuple):
     """In which other way the text seems to be written: ``rot13`` or ``back``."""
     durations: dict[int, set[str]]
     """Ends of words that make years a span of time, with their languages."""
+    asks: list[int]
+    """Ends of what asks for an age."""
 
 
-_TERM, _NUMBER, _CLOSED, _LEFT, _KIN, _BLOCKER, _DURATION, _HARMLESS, _TURNED = range(9)
+_TERM, _NUMBER, _CLOSED, _LEFT, _KIN, _BLOCKER, _DURATION, _HARMLESS, _TURNED, _ASK = range(10)
 _ROT13: Final = ((_TURNED, "rot13"),)
 _BACKWARDS: Final = ((_TURNED, "back"),)
+_ATBASH: Final = ((_TURNED, "atbash"),)
 _FEWEST_LOOSE: Final = 4
 """From so many letters on, a word counts where its borders cannot be seen."""
 
 _SPACED: Final = "ko"
 """The language without borders of words that parts numbers from what belongs to them by spaces."""
+
+_NO_ADVERBS: Final = frozenset(
+    {"and", "to", "or", "than", "between", "no", "de", "que", "o", "e", "ou", "a", "i", "um", "auf", "mit", "von"}
+)
+"""Small words behind which a number is one of several, or counted."""
 
 _ABOUT_ADULTHOOD: Final = frozenset({"under", "over"})
 _ABOUT: Final = 5
@@ -100,8 +109,13 @@ class TierVocabulary:
         self.adjectives: set[str] = set()
         self.linking: set[str] = set()
         self.sites: set[str] = set()
+        self.copulas: set[str] = set()
+        self.small_numbers: set[str] = set(map(str, range(BARE[1])))
+        self.unspaced_numbers: dict[str, int] = {}
+        """Numbers in words of languages without spaces."""
         for language in languages():
             self._add(language)
+        self.adverbs = self.leads - self.copulas - _NO_ADVERBS
         from ahocorasick_rs import AhoCorasick
 
         self._patterns = [owners if len(owners) == 1 else _distinct(owners) for owners in self._owners.values()]
@@ -117,7 +131,7 @@ class TierVocabulary:
 
     def hits(self, view: TextView) -> Hits:
         """Everything that stands in a view."""
-        hits = Hits([], [], [], {}, [], set(), set(), {})
+        hits = Hits([], [], [], {}, [], set(), set(), {}, [])
         text, patterns, lefts = f" {view.text} ", self._patterns, hits.lefts
         harmless: list[tuple[int, int]] = []
         for index, start, end in self._machine.find_matches_as_indexes(text, overlapping=True):
@@ -137,6 +151,14 @@ class TierVocabulary:
                 else:
                     _keep(hits, role, first, stop, value)
         return hits._replace(terms=_outermost(hits.terms, _undepicted(harmless, hits.terms))) if hits.terms else hits
+
+    def is_thing(self, word: str) -> bool:
+        """Whether a word is for a thing that has years."""
+        return bool(self.objects.at(word, 0)[1])
+
+    def is_measure(self, word: str) -> bool:
+        """Whether a word is for what numbers count."""
+        return bool(self.measures.at(word, 0)[1])
 
     def behind(self, text: str, end: int, number: Number | None, *, foreign: bool) -> tuple[int, Rights]:
         """What stands behind a number, and where it ends; ``foreign``: years may be those of another language."""
@@ -170,9 +192,15 @@ class TierVocabulary:
             words = _telltales(language)
             self._own(map(rot13, words), _ROT13)
             self._own((word[::-1] for word in words), _BACKWARDS)
+            self._own(map(atbash, words), _ATBASH)
 
     def _add_cues(self, language: Language) -> None:
-        cues = ((language.harmless, _HARMLESS), (language.kin, _KIN), (language.blockers, _BLOCKER))
+        cues = (
+            (language.harmless, _HARMLESS),
+            (language.kin, _KIN),
+            (language.blockers, _BLOCKER),
+            (language.asks, _ASK),
+        )
         for words, role in (*cues, (language.durations, _DURATION)):
             self._own(words, ((role, language.language),))
         lists = (
@@ -191,6 +219,7 @@ class TierVocabulary:
             (self.adjectives, language.adjectives),
             (self.linking, language.linking),
             (self.sites, language.sites),
+            (self.copulas, language.copulas),
         ):
             known.update(map(self.fold, listed))
 
@@ -198,10 +227,12 @@ class TierVocabulary:
         for value, spellings in enumerate(language.numbers):
             number = Number(value, language.language)
             for word in map(fold_word, spellings.split("|")):
+                self.small_numbers.add(word)
                 if not language.unspaced:
                     self._own((word,), ((_NUMBER, number),))
                     self._own((f"{word}{glue}" for glue in language.glued), ((_CLOSED, ("years", number)),))
                 elif not (self.loose or self.merged):  # its words have one plain view
+                    self.unspaced_numbers.setdefault(word, value)
                     self._add_closed(number, word, forms)
         for value, spellings in enumerate(language.ordinals, 1):
             self._own(spellings.split("|"), ((_NUMBER, Number(value, language.language, ordinal=True)),))
@@ -275,6 +306,8 @@ def _keep(hits: Hits, role: int, start: int, end: int, value: Any) -> None:
         hits.turned.add(value)
     elif role == _BLOCKER:
         hits.blocked.add(end)
+    elif role == _ASK:
+        hits.asks.append(end)
     else:
         hits.durations.setdefault(end, set()).add(value)
 
