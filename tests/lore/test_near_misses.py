@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from innkeeper.lore import LoreSettings
+from innkeeper.text import jsregex
 from tests.lore.books import entry, run, verdict
 
 CHAT = ("We sit.", "A Barrel rolls.", "nothing", "barrels stand", "the old lamp")
@@ -63,3 +64,13 @@ def test_a_scan_pays_nothing_for_them() -> None:
     assert not read
     assert result.verdicts
     assert read == ["chat"]
+
+
+def test_what_was_not_searched_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A regular expression that took too many steps was not searched for; the verdict does not say that it did not match."""
+    monkeypatch.setattr(jsregex, "MAX_KEY_STEPS", 100_000)
+    entries = [entry(1, "/(a+)+$/"), entry(2, "aaa", keysecondary=["/(a+)+$/"], selective=True, selectiveLogic=2)]
+    result = run(entries, "a" * 40 + "!")
+    why = "not searched: /(a+)+$/ took more than 100,000 steps or too much memory"
+    assert [verdict(result, uid).remark for uid in (1, 2)] == [why, why]
+    assert [verdict(result, uid).fired for uid in (1, 2)] == [False, True]

@@ -1,11 +1,12 @@
 """Builds the examples and the golden cases and prints a digest of each: run by `test_same_bytes` under several hash seeds.
 
-``build_digests.py EVERY`` builds every EVERYth case.
+``build_digests.py EVERY THREADS`` builds every EVERYth case, with so many threads.
 """
 
 import hashlib
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from innkeeper.content import load_character, load_chat, load_lorebook, load_persona, load_preset
@@ -22,10 +23,13 @@ UNKNOWN = ("zeta", "alpha", "mu", "unknown_b", "unknown_a")
 DIALECTS = ("openai", "anthropic", "gemini", "text")
 
 
-def main(every: int) -> None:
-    """Print a line for each example, then one for each chosen case: its name and a digest."""
-    for name, facts in (*examples(), *cases(every)):
-        sys.stdout.write(f"{hashlib.sha256(to_json(facts, sort=False)).hexdigest()[:16]} {name}\n")
+def main(every: int, threads: int) -> None:
+    """Print a line for each example, each costly build, and each chosen case: its name and a digest."""
+    tasks = [*((build, ()) for build in (examples, costly)), *((case_facts, (case,)) for case in cases(every))]
+    with ThreadPoolExecutor(threads) as pool:
+        for facts in pool.map(lambda task: list(task[0](*task[1])), tasks):
+            for name, each in facts:
+                sys.stdout.write(f"{hashlib.sha256(to_json(each, sort=False)).hexdigest()[:16]} {name}\n")
 
 
 def examples() -> Iterator[tuple[str, Any]]:
@@ -54,10 +58,36 @@ def examples() -> Iterator[tuple[str, Any]]:
         yield f"example {tavern}", [facts_of(plan), bodies, plan.explain().render()]
 
 
-def cases(every: int) -> Iterator[tuple[str, Any]]:
-    """Golden cases: the whole plan where a request can be made of one, else the answer."""
-    for case in list(load_cases([VECTORS / "silly", VECTORS / "smart"]))[::every]:
-        yield f"{case.area} {case.name}", answer(case)
+def costly() -> Iterator[tuple[str, Any]]:
+    """Builds with expressions that take long, and some that never end: they are given up after as many steps everywhere."""
+    slow = {str(uid): {"uid": uid, "key": [f"/(?:x+)+aq{uid}|z{uid}/"], "content": "slow"} for uid in range(8)}
+    endless = {str(uid): {"uid": uid, "key": [f"/(a|a{{1,{uid}}})+$/"], "content": "endless"} for uid in range(20, 22)}
+    last = {"99": {"uid": 99, "key": ["/reef/"], "content": "It is sharp."}}
+    scripts = [
+        {"scriptName": find, "findRegex": find, "replaceString": "*", "placement": [1], "promptOnly": True}
+        for find in ("/(?:x+)+q/g", "/(a+)+$/g", "/\\w+?f/g")
+    ]
+    fields: dict[str, Any] = {"now": "2026-01-15T18:00:00Z", "seed": 1, "model": "gpt-4o"}
+    card = {"name": "Mira", "extensions": {"regex_scripts": scripts}}
+    for name, entries in (("slow", {**slow, **last}), ("endless", {**endless, **last})):
+        message = "x" * 17 + " reef " + "a" * 40 + "!"
+        plan = TAVERNS["silly"].build(
+            character={"spec": "chara_card_v2", "spec_version": "2.0", "data": card},
+            lorebooks=[{"entries": entries}],
+            message=message,
+            **fields,
+        )
+        yield f"costly {name}", facts_of(plan)
+
+
+def cases(every: int) -> list[Case]:
+    """Golden cases."""
+    return list(load_cases([VECTORS / "silly", VECTORS / "smart"]))[::every]
+
+
+def case_facts(case: Case) -> Iterator[tuple[str, Any]]:
+    """The whole plan where a request can be made of a case, else the answer."""
+    yield f"{case.area} {case.name}", answer(case)
 
 
 def answer(case: Case) -> Any:
@@ -78,8 +108,9 @@ def facts_of(plan: Plan) -> Any:
         plan.to_dict(),
         [note.message for note in (*plan.warnings, *plan.notes)],
         plan.request and plan.request.to_dict(),
+        [verdict.to_dict() for verdict in plan.lore.verdicts] if plan.lore else None,
     ]
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), int(sys.argv[2]))

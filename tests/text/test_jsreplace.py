@@ -59,7 +59,7 @@ def test_nothing_found(pattern: str, flags: str) -> None:
         ("a", "a" * (MAX_TEXT + 1), "longer"),
         ("", "a" * 200, "matches"),
     ],
-    ids=["time", "pattern", "text", "matches"],
+    ids=["steps", "pattern", "text", "matches"],
 )
 def test_limits(monkeypatch: pytest.MonkeyPatch, pattern: str, text: str, why: str) -> None:
     """What trips a limit is reported once and not run again by this runner; others go on."""
@@ -95,18 +95,22 @@ def test_one_text_for_each_match(pattern: str, flags: str, text: str, made: str)
     [
         ("--", True, True),
         ("[*+]x|(a|b)", True, True),
+        ("<\\/?(?:b|i)>", True, True),
         ("\\*([^*]+)\\*", False, True),
-        ("<\\/?(?:b|i)>", False, True),
-        ("a*b*", False, False),
+        ("\\*([^*]+?)\\*", False, True),
+        ("a*b*", False, True),
+        ("a*b*c*", False, False),
         ("(a|b)*", False, False),
         ("(?:a?){9}", False, False),
         ("(a+)+$", False, False),
+        ("(a|a)" * 40, False, False),
+        ("a?" * 40, False, False),
     ],
 )
-def test_expressions_without_a_clock(pattern: str, long: bool, short: bool) -> None:
-    """Only what cannot take long runs without a look at the clock."""
-    untimed = jsreplace._untimed(pattern)
-    assert (untimed >= MAX_TEXT, untimed >= 100) == (long, short)
+def test_expressions_that_cannot_take_many_steps(pattern: str, long: bool, short: bool) -> None:
+    """Only what cannot take many steps on a text runs where they are not counted."""
+    longest = jsreplace._longest(pattern)
+    assert (longest >= MAX_TEXT, longest >= 100) == (long, short)
 
 
 def test_one_text_for_each_match_within_limits() -> None:
@@ -118,9 +122,9 @@ def test_one_text_for_each_match_within_limits() -> None:
     assert run.replaced(Find("(a+)+$", "g"), "a" * 40 + "!", "", 100) is None
 
 
-def test_time_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the time of a runner is used up, nothing more is run, which is said."""
-    monkeypatch.setattr(jsreplace, "MAX_RUNNER_SECONDS", 0.0)
+def test_steps_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the steps of a runner are used up, nothing more is run, which is said."""
+    monkeypatch.setattr(jsreplace, "MAX_SCRIPTS_STEPS", 0)
     run, reports = runner()
     assert run.split(Find("a"), "a") is None
     assert "used up" in reports[0][1]
@@ -143,7 +147,7 @@ def test_what_cannot_be_compiled_is_left_out(monkeypatch: pytest.MonkeyPatch) ->
     run, reports = runner()
     assert run.split(large, "a") is None
     assert run.split(Find("a", "gu"), "a") == (["", ""], [JsMatch(["a"], 0)])
-    assert [why for _, why in reports] == ["it cannot be compiled within the time and memory for one"]
+    assert [why for _, why in reports] == ["it cannot be compiled within the memory for one"]
     assert not valid(large)
 
 

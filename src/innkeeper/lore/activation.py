@@ -407,16 +407,17 @@ class _Scan:
         reason = self.reasons.get(entry.index)
         if reason is None:
             reason = self._stopped(entry) or self._silent(entry)
+        remarks = self.keys.unsearched(entry)
         if reason is Reason.NO_MATCH:
             depth = self.facts[entry.index]["depth"]
-            verdict, remark = self._unmatched(entry, depth), near.of(entry, depth)
+            verdict, remark = self._unmatched(entry, depth), "; ".join(filter(None, (near.of(entry, depth), *remarks)))
             return msgspec.structs.replace(verdict, remark=remark) if remark else verdict
         fired = self.fired.get(entry.index)
         why = unplaced(fired) if unplaced is not None and fired is not None else ""
         if why:
             return Verdict(entry.book, entry.uid, entry.entry.title, Reason.UNPLACED, {"why": why})
         facts = self._for_people(entry, self.facts.get(entry.index, _NOTHING))
-        return Verdict(entry.book, entry.uid, entry.entry.title, reason, facts)
+        return Verdict(entry.book, entry.uid, entry.entry.title, reason, facts, "; ".join(remarks))
 
     def _silent(self, entry: CompiledEntry) -> Reason:
         if not entry.primary:

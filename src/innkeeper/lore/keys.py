@@ -103,6 +103,11 @@ class KeySearch:
             return possible and self._regex.matches(test.regex, self.text.joined(window))
         return self._is_in(window, self._pattern(test.text, entry))
 
+    def unsearched(self, entry: CompiledEntry) -> list[str]:
+        """The regular expressions of an entry that were not searched for to the end, and why, in words."""
+        keys = [test.regex for test in (*entry.primary, *entry.secondary) if test.regex is not None]
+        return [f"not searched: /{key.pattern}/{key.flags} {why}" for key in keys if (why := self._regex.failure(key))]
+
     def _is_in(self, window: ScanWindow, pattern: Pattern) -> bool:
         """Whether a pattern without a number is in the window."""
         text = self.text.joined(window)

@@ -146,8 +146,12 @@ class Allowance:
         if phase == "start":
             self._collecting = now
         else:
-            self._until += now - self._collecting
-            self._not_before += now - self._collecting
+            self.give_back(now - self._collecting)
+
+    def give_back(self, seconds: float) -> None:
+        """Do not count these seconds, which the thread has worked."""
+        self._until += seconds
+        self._not_before += seconds
 
     def check_time(self, engine: str) -> None:
         """Look at the clock now. Raises `AllowanceError` when the seconds are spent."""
@@ -235,6 +239,16 @@ def charge(engine: str, steps: int = 1, made: int = 0) -> None:
     if left < allowance.next_check:
         allowance.next_check = max(left - _CHECK_EVERY, 0)
         allowance.check_time(engine)
+
+
+def end_build(engine: str) -> None:
+    """Fail the build at work, if there is one: a library that cannot count its steps has used up the time it was given.
+
+    Time may end a build, but never decide what is in it. Raises `AllowanceError`.
+    """
+    allowance = _current()
+    if allowance is not None:
+        allowance.expire(engine)
 
 
 def seconds_left(most: float) -> float:

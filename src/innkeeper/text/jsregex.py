@@ -1,13 +1,11 @@
-"""JavaScript regular expressions with JavaScript's semantics, under a time limit each and one for all of one runner."""
+"""JavaScript regular expressions with JavaScript's semantics, under a limit of steps each and one for all of one runner."""
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Final, Protocol
 
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.bounded_cache import BoundedCache
-from innkeeper.prompt.text import scalar_text
 from innkeeper.text.javascript.interpreter import Interpreter, compile_steps, thread_interpreter
 
 if TYPE_CHECKING:
@@ -20,11 +18,11 @@ MAX_PATTERN: Final = 2048
 _MAX_TEXT: Final = 1_048_576
 """Characters a regular expression is run on; of a longer text only the beginning is searched."""
 
-_MAX_SECONDS: Final = 0.05
-"""Seconds one regular expression may take on one text."""
+MAX_KEY_STEPS: Final = 10_000_000
+"""Steps that a key's regular expression may take on one text (a note; it counts as not searched, and does not match)."""
 
-_MAX_RUNNER_SECONDS: Final = 0.5
-"""Seconds all regular expressions of one runner may take together."""
+MAX_KEYS_STEPS: Final = 80_000_000
+"""Steps of all long searches for regular expressions of keys in one scan together (a note; further ones are not run)."""
 
 
 class JsPattern(Protocol):
@@ -42,8 +40,6 @@ class JsPattern(Protocol):
 
 
 _PROGRAM: Final = """
-let text = '';
-function use(t) { text = t; }
 function matches(pattern, flags) {
     const re = compile(pattern, flags);
     if (re === null) return false;
@@ -63,16 +59,18 @@ class RegexRunner:
 
     def __init__(self, report: Callable[[str, str], None]) -> None:
         self._report = report
-        self._text: str | None = None
-        self._mark = object()
-        self._left = _MAX_RUNNER_SECONDS
+        self._left = MAX_KEYS_STEPS
         self._valid: dict[tuple[str, str], bool] = {}
-        self._timed_out: set[tuple[str, str]] = set()
+        self._failures: dict[tuple[str, str], str] = {}
 
     @property
     def is_spent(self) -> bool:
-        """Whether the time for all of them is used up: what comes now is not run."""
+        """Whether the steps for all of them are used up: what comes now is not run."""
         return self._left <= 0
+
+    def failure(self, key: JsPattern) -> str:
+        """Why a pattern was not searched for to the end; empty where it was."""
+        return self._failures.get((key.pattern, key.flags), "")
 
     def valid(self, key: JsPattern) -> bool:
         """Whether JavaScript accepts the pattern. An invalid one is matched as plain text by the caller.
@@ -88,65 +86,39 @@ class RegexRunner:
 
     def _accepts(self, name: tuple[str, str]) -> bool:
         charge("patterns", compile_steps(*name))
-        if self.is_spent:
-            return not self._give_up(name, _SPENT)
         known = _ACCEPTED.get(name)
         if known is not None:
             return known
-        started = time.perf_counter()
         try:
-            accepted = _interpreter().valid(*name, seconds=_MAX_SECONDS)
-            return _ACCEPTED.put(name, accepted, 2 * len(name[0]))
+            return _ACCEPTED.put(name, _interpreter().valid(*name), 2 * len(name[0]))
         except TimeoutError:
-            return not self._give_up(name, "it cannot be compiled within the time and memory for one")
-        finally:
-            self._left -= time.perf_counter() - started
+            return not self._give_up(name, "it cannot be compiled within the memory for one")
 
     def matches(self, key: JsPattern, text: str) -> bool:
-        """Whether the pattern matches in the text. ``False`` for a pattern that ran out of time, which is reported."""
+        """Whether the pattern matches in the text. ``False`` for a pattern that took too many steps, which is reported."""
         name = (key.pattern, key.flags)
-        if name in self._timed_out:
+        if name in self._failures:
             return False
         if len(key.pattern) > MAX_PATTERN:
             return self._give_up(name, f"longer than {MAX_PATTERN} characters")
-        if not self.valid(key) or name in self._timed_out:
+        if not self.valid(key) or name in self._failures:
             return False
         if self.is_spent:
-            return self._give_up(name, _SPENT)
+            return self._give_up(name, f"the {MAX_KEYS_STEPS:,} steps for regular expressions are used up")
         charge("patterns", 1 + min(len(text), _MAX_TEXT) // _CHARACTERS_A_STEP)
-        started = time.perf_counter()
+        interpreter, searched = _interpreter(), text if len(text) <= _MAX_TEXT else text[:_MAX_TEXT]
         try:
-            return self._run(name, text)
+            return bool(interpreter.search("matches", searched, *name, most=MAX_KEY_STEPS))
         except TimeoutError:
-            return self._give_up(name, f"took more than {_MAX_SECONDS} s or too much memory")
+            return self._give_up(name, f"took more than {MAX_KEY_STEPS:,} steps or too much memory")
         finally:
-            self._left -= time.perf_counter() - started
-
-    def _run(self, name: tuple[str, str], text: str) -> bool:
-        """Search; once more in an empty interpreter where it failed, since others may have left it too little memory."""
-        try:
-            return self._search(name, text)
-        except TimeoutError as error:
-            if "interrupted" in str(error):
-                raise
-        _interpreter().drop()
-        return self._search(name, text)
-
-    def _search(self, name: tuple[str, str], text: str) -> bool:
-        interpreter = _interpreter()
-        if self._text is not text or interpreter.holder is not self._mark:
-            interpreter.call("use", scalar_text(text[:_MAX_TEXT]), seconds=_MAX_SECONDS)
-            self._text, interpreter.holder = text, self._mark
-        return bool(interpreter.call("matches", *name, seconds=_MAX_SECONDS))
+            self._left -= interpreter.steps
 
     def _give_up(self, name: tuple[str, str], why: str) -> bool:
-        self._timed_out.add(name)
+        self._failures[name] = why
         self._report(f"/{name[0][:60]}/{name[1]}", why)
         return False
 
 
 def _interpreter() -> Interpreter:
-    return thread_interpreter(_PROGRAM, "use", "matches")
-
-
-_SPENT: Final = f"the {_MAX_RUNNER_SECONDS} s for regular expressions are used up"
+    return thread_interpreter(_PROGRAM, "matches")

@@ -1,8 +1,8 @@
 """The matches of JavaScript's ``String.replace``: those of a regular expression in a text, and the text between them.
 
-The replacing itself is the caller's. Each expression runs on each text within a time of its own, and all of one runner within
-one for all. What the `regex` package surely finds alike it finds, since it is quicker; everything else JavaScript itself. The
-interpreter and what it has compiled are kept for the thread.
+The replacing itself is the caller's. Each expression has a number of steps on each text, and all of one runner have one
+together. What the `regex` package surely finds alike and without many steps it finds, since it is quicker; everything else
+JavaScript itself. The interpreter and what it has compiled are kept for the thread.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import time
 from collections.abc import Callable, Mapping, Sequence
 from sys import getsizeof
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -19,7 +18,6 @@ import msgspec
 
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.bounded_cache import BoundedCache
-from innkeeper.prompt.text import scalar_text
 from innkeeper.text.javascript.interpreter import Interpreter, compile_steps, thread_interpreter
 from innkeeper.text.jsregex import JsPattern
 from innkeeper.text.jsregex_python import python_of
@@ -39,11 +37,11 @@ MAX_TEXT: Final = 1_048_576
 MAX_MATCHES: Final = 100_000
 """Matches of a script in one text (a note; with more, the text stays unchanged)."""
 
-MAX_SECONDS: Final = 0.25
-"""Seconds one script's regular expression may take on one text (a note; the text stays unchanged)."""
+MAX_SCRIPT_STEPS: Final = 40_000_000
+"""Steps that one script's regular expression may take on one text (a note; the text stays unchanged)."""
 
-MAX_RUNNER_SECONDS: Final = 5.0
-"""Seconds all regular expressions of scripts may take in one build (a note; further ones are not run)."""
+MAX_SCRIPTS_STEPS: Final = 120_000_000
+"""Steps of all long searches of scripts in one build together (a note; further expressions are not run)."""
 
 
 class JsMatch(msgspec.Struct, frozen=True, gc=False):
@@ -58,7 +56,7 @@ Split = tuple[list[str], list[JsMatch]]
 """The texts around the matches, one more than there are matches; and the matches."""
 
 _PROGRAM: Final = """
-function split(pattern, flags, text, most) {
+function split(pattern, flags, most) {
     const re = compile(pattern, flags), texts = [], matches = [];
     if (re === null) return '';
     let end = 0;
@@ -84,8 +82,8 @@ class ReplaceRunner:
 
     def __init__(self, report: Callable[[str, str], None]) -> None:
         self._report = report
-        self._left = MAX_RUNNER_SECONDS
-        self._timed_out: set[tuple[str, str]] = set()
+        self._left = MAX_SCRIPTS_STEPS
+        self._failed: set[tuple[str, str]] = set()
         self._quick: dict[tuple[str, str], _Quick] = {}
         self._text, self._has_astral = "", False
         self.trips = 0
@@ -96,62 +94,56 @@ class ReplaceRunner:
         name = (pattern.pattern, pattern.flags)
         if len(text) > MAX_TEXT or len(text) * (len(made) + 1) > most:
             return None
-        if name in self._timed_out or len(name[0]) > MAX_PATTERN or self._left <= 0:
+        if name in self._failed or len(name[0]) > MAX_PATTERN or self._left <= 0:
             return None
         quick = self._read(name)
         engine = None if quick is None else self._engine(quick, text)
-        if quick is None or engine is None:
+        if engine is None:
             return None
         charge("patterns", 1 + len(text) // _CHARACTERS_A_STEP)
-        started, times = time.perf_counter(), 0 if "g" in name[1] else 1
-        try:
-            new, count = engine.subn(made.replace("\\", "\\\\"), text, count=times, timeout=quick.seconds(text))
-        except TimeoutError:
-            return None
-        finally:
-            self._left -= time.perf_counter() - started
+        new, count = engine.subn(made.replace("\\", "\\\\"), text, count=0 if "g" in name[1] else 1)
         return joined([new]) if count <= MAX_MATCHES else None
 
     def split(self, pattern: JsPattern, text: str) -> Split | None:
         """Return the text around the matches and the matches; ``None`` without any, or if it was not run."""
         name = (pattern.pattern, pattern.flags)
-        if name in self._timed_out:
+        if name in self._failed:
             self.trips += 1
             return None
         if len(pattern.pattern) > MAX_PATTERN:
             self._give_up(name, f"it is longer than {MAX_PATTERN:,} characters")
             return None
         if len(text) > MAX_TEXT or self._left <= 0:
-            spent = f"the {MAX_RUNNER_SECONDS:g} s for regular expressions are used up"
+            spent = f"the {MAX_SCRIPTS_STEPS:,} steps for regular expressions are used up"
             self._give_up(name, spent if self._left <= 0 else f"a text is longer than {MAX_TEXT:,} characters")
             return None
-        return self._split(name, text)
+        try:
+            split = self._split(name, text)
+        except _ManyMatchesError:
+            self._give_up(name, f"more than {MAX_MATCHES:,} matches")
+            return None
+        if split is not None:
+            charge("patterns", _STEPS_A_MATCH * len(split[1]))
+        return split
 
     def _split(self, name: tuple[str, str], text: str) -> Split | None:
         quick = self._read(name)
         if quick is None:
-            self._give_up(name, "it cannot be compiled within the time and memory for one")
+            self._give_up(name, "it cannot be compiled within the memory for one")
             return None
         charge("patterns", 1 + len(text) // _CHARACTERS_A_STEP)
-        started = time.perf_counter()
         if (engine := self._engine(quick, text)) is not None:
-            try:
-                return _matches(engine, text, quick.seconds(text), once="g" not in name[1])
-            except TimeoutError:  # of the wall's clock: JavaScript has as much of the processor's
-                pass
-            finally:
-                self._left -= time.perf_counter() - started
+            return _matches(engine, text, once="g" not in name[1])
+        interpreter = _interpreter()
         try:
-            answer = _interpreter().call("split", *name, scalar_text(text), MAX_MATCHES, seconds=MAX_SECONDS)
+            answer = interpreter.search("split", text, *name, MAX_MATCHES, most=MAX_SCRIPT_STEPS, loops=True)
         except TimeoutError as error:
-            many = "RangeError: matches" in str(error)
-            why = (
-                f"more than {MAX_MATCHES:,} matches" if many else f"took more than {MAX_SECONDS:g} s or too much memory"
-            )
-            self._give_up(name, why)
+            if "RangeError: matches" in str(error):
+                raise _ManyMatchesError from None
+            self._give_up(name, f"took more than {MAX_SCRIPT_STEPS:,} steps or too much memory")
             return None
         finally:
-            self._left -= time.perf_counter() - started
+            self._left -= interpreter.steps
         if not answer:
             return None
         texts, matches = json.loads(answer)
@@ -160,20 +152,19 @@ class ReplaceRunner:
     def _read(self, name: tuple[str, str]) -> _Quick | None:
         """The expression, read once and charged; ``None`` where JavaScript cannot compile it within its limits."""
         quick = self._quick.get(name)
-        if quick is None and name not in self._timed_out:
+        if quick is None and name not in self._failed:
             charge("patterns", compile_steps(*name) + _STEPS_A_CHARACTER * len(name[0]))
-            started = time.perf_counter()
             try:
                 quick = self._quick[name] = _quick_of(name)
             except TimeoutError:
                 return None
-            finally:
-                self._left -= time.perf_counter() - started
         return quick
 
     def _engine(self, quick: _Quick, text: str) -> regex.Pattern[str] | None:
         """Return the Python engine that can search this text instead of JavaScript, if any."""
-        return quick.engine if quick.held * len(text) <= MAX_SEARCH_BYTES and self._is_basic(text) else None
+        if len(text) > quick.longest or quick.held * len(text) > MAX_SEARCH_BYTES or not self._is_basic(text):
+            return None
+        return quick.engine
 
     def _is_basic(self, text: str) -> bool:
         """Whether each character is one UTF-16 unit. Cached, since many expressions ask it of one text."""
@@ -183,7 +174,7 @@ class ReplaceRunner:
         return not self._has_astral
 
     def _give_up(self, name: tuple[str, str], why: str) -> None:
-        self._timed_out.add(name)
+        self._failed.add(name)
         self.trips += 1
         self._report(f"/{name[0][:60]}/{name[1]}", why)
 
@@ -191,27 +182,27 @@ class ReplaceRunner:
 _ASTRAL: Final = re.compile("[\U00010000-\U0010ffff\ud800-\udfff]")
 _ATOM: Final = re.compile(r"\\.|\[(?:\\.|[^\]\\])*(?:\]|\\?\Z)", re.DOTALL)
 _REPEATED_GROUP: Final = re.compile(r"\)[*+?{]")
-_FEW_CHOICES: Final = 3
-_SHORT_TEXT: Final = 1_000
+_LAZY: Final = re.compile(r"(?<=[*+?}(])\?")
+_FEW_STEPS: Final = 10_000_000
 
 _STEPS_A_CHARACTER: Final = 60
 _STEPS_A_MATCH: Final = 10
 _CHARACTERS_A_STEP: Final = 16
 
 
+class _ManyMatchesError(Exception):
+    """More matches than ``MAX_MATCHES``."""
+
+
 class _Quick(NamedTuple):
     """A Python equivalent of an expression, if there is one; the bytes it takes for a character.
 
-    On texts of up to ``untimed`` characters it runs without a clock, which would take most of its time.
+    It cannot count its steps, so it runs on texts of up to ``longest`` characters, on which they are few.
     """
 
     engine: regex.Pattern[str] | None
-    untimed: float
+    longest: float
     held: int
-
-    def seconds(self, text: str) -> float | None:
-        """The seconds it may take on a text."""
-        return None if len(text) <= self.untimed else MAX_SECONDS
 
 
 _QUICK: Final[BoundedCache[tuple[str, str], _Quick]] = BoundedCache(items=4_096, size=32 * 1024 * 1024)
@@ -221,30 +212,32 @@ def _quick_of(name: tuple[str, str]) -> _Quick:
     """Return the Python equivalent of an expression, if there is one and JavaScript accepts it. Raises `TimeoutError`."""
     known = _QUICK.get(name)
     if known is None:
-        engine = python_of(*name) if _interpreter().valid(*name, seconds=MAX_SECONDS) else None
-        quick = _Quick(engine, _untimed(name[0]), 0 if engine is None else cost_of(pieces_of(engine.pattern)).held)
+        engine = python_of(*name) if _interpreter().valid(*name) else None
+        quick = _Quick(engine, _longest(name[0]), 0 if engine is None else cost_of(pieces_of(engine.pattern)).held)
         known = _QUICK.put(name, quick, 4 * len(name[0]) + getsizeof(engine))
     return known
 
 
-def _untimed(pattern: str) -> float:
-    """The length of texts on which no expression takes long: any without repetitions; a short one with a single repetition.
+def _longest(pattern: str) -> float:
+    """The length of texts on which no expression takes more than ``_FEW_STEPS``; 0 where repeated groups may multiply its ways.
 
-    That takes at most quadratic time, unless a group is repeated, whose ways of matching may multiply.
+    Each repetition multiplies the steps by the length at most, and each choice by its alternatives.
     """
-    bare = _ATOM.sub("x", pattern)
+    bare = _LAZY.sub("", _ATOM.sub("x", pattern))
+    if _REPEATED_GROUP.search(bare):
+        return 0
     repetitions, choices = sum(map(bare.count, "*+{")), bare.count("?")
-    if not repetitions + choices:
-        return math.inf
-    return _SHORT_TEXT if repetitions <= 1 and choices <= _FEW_CHOICES and not _REPEATED_GROUP.search(bare) else 0
+    branches = bare.count("(") + 1
+    ways = math.log2(1 + bare.count("|") / branches) * branches + choices
+    return 2 ** ((math.log2(_FEW_STEPS) - ways) / (repetitions + 1))
 
 
-def _matches(engine: regex.Pattern[str], text: str, seconds: float | None, *, once: bool) -> Split | None:
-    """Return the texts around its matches, and the matches; ``None`` without any. Raises `TimeoutError`, also for too many."""
+def _matches(engine: regex.Pattern[str], text: str, *, once: bool) -> Split | None:
+    """Return the texts around its matches, and the matches; ``None`` without any. Raises `_ManyMatchesError`."""
     texts: list[str] = []
     matches: list[JsMatch] = []
     end, named = 0, bool(engine.groupindex)
-    for match in engine.finditer(text, timeout=seconds):
+    for match in engine.finditer(text):
         start = match.start()
         texts.append(text[end:start])
         matches.append(JsMatch([match[0], *match.groups()], start, match.groupdict() if named else None))
@@ -252,10 +245,9 @@ def _matches(engine: regex.Pattern[str], text: str, seconds: float | None, *, on
         if once:
             break
         if len(matches) > MAX_MATCHES:
-            raise TimeoutError
+            raise _ManyMatchesError
     if not matches:
         return None
-    charge("patterns", _STEPS_A_MATCH * len(matches))
     texts.append(text[end:])
     return texts, matches
 
@@ -266,7 +258,7 @@ def valid(pattern: JsPattern) -> bool:
         return False
     charge("patterns", compile_steps(pattern.pattern, pattern.flags))
     try:
-        return _interpreter().valid(pattern.pattern, pattern.flags, MAX_SECONDS)
+        return _interpreter().valid(pattern.pattern, pattern.flags)
     except TimeoutError:
         return False
 

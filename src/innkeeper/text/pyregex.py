@@ -2,17 +2,19 @@
 
 Cards and presets bring patterns. Python's own engine cannot be interrupted, so a pattern that backtracks for ever would hold
 the process. What `re` accepts is accepted here, with its meaning; the matching is done by ``regex``, which stops at a deadline.
+Its steps cannot be counted, so a search that reaches the deadline ends the whole build: none goes on without a match because
+the machine was slow.
 """
 
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterator
 from sys import getsizeof
+from time import thread_time
 from typing import Any, Final
 
-from innkeeper.prompt.allowance import charge, current_allowance, seconds_left
+from innkeeper.prompt.allowance import charge, current_allowance, end_build, seconds_left
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.errors import FormatError, LimitError
 from innkeeper.text.pattern_cost import PatternCost, cost_of, pieces_of
@@ -36,7 +38,7 @@ MAX_SEARCH_BYTES: Final = 96 * 1024 * 1024
 """Bytes that a search may hold to come back to the rounds of a repeated group (`PatternLimitError`), by estimate."""
 
 MAX_PATTERN_SECONDS: Final = 1.0
-"""Wall time that the searches of one rule or one call may take together (`PatternLimitError`).
+"""Processor seconds that the searches of one rule or one call may take together (`AllowanceError`: they end the build).
 
 Usual patterns are far below it on any usual machine.
 """
@@ -61,25 +63,29 @@ class PatternLimitError(LimitError):
 
 
 class Deadline:
-    """Seconds that searches may take together. Only searching counts against it, not what happens between searches."""
+    """Processor seconds that searches may take together. What happens between searches does not count against it.
 
-    __slots__ = ("_clock", "allowed", "left")
+    Spent, it ends the build at work; ``ends_build=False`` is for callers that take a text they could not search for a match.
+    """
 
-    def __init__(self, seconds: float = MAX_PATTERN_SECONDS, clock: Callable[[], float] = time.perf_counter) -> None:
+    __slots__ = ("_ends_build", "allowed", "left")
+
+    def __init__(self, seconds: float = MAX_PATTERN_SECONDS, *, ends_build: bool = True) -> None:
         self.allowed = self.left = seconds
-        self._clock = clock
+        self._ends_build = ends_build
 
-    def run(self, search: Callable[..., Any], *args: Any) -> Any:
+    def run(self, search: Callable[..., Any], *args: Any, **options: Any) -> Any:
         """Return ``search(*args, timeout=…)``.
 
-        Raises `PatternLimitError` once the seconds are spent, and `PatternSyntaxError` without memory.
+        Raises `AllowanceError` once the seconds are spent, `PatternLimitError` outside a build, and `PatternSyntaxError`
+        without memory.
         """
         if self.left <= 0:
             raise self._spent()
         seconds = max(seconds_left(self.left), _LEAST_SECONDS)
-        started = self._clock()
+        started = thread_time()
         try:
-            return search(*args, timeout=seconds)
+            return search(*args, timeout=seconds, **options)
         except TimeoutError:
             if (allowance := current_allowance()) is not None:
                 allowance.check_time(_ENGINE)
@@ -89,9 +95,11 @@ class Deadline:
             msg = "a regular expression's search needs more memory than there is"
             raise PatternSyntaxError(msg, hint=_HINT) from None
         finally:
-            self.left -= self._clock() - started
+            self.left -= thread_time() - started
 
     def _spent(self) -> PatternLimitError:
+        if self._ends_build:
+            end_build(_ENGINE)
         what = "a regular expression's search, in seconds,"
         return PatternLimitError(what, limit="MAX_PATTERN_SECONDS", allowed=self.allowed, hint=_HINT)
 

@@ -203,7 +203,7 @@ class Matcher:
         """The finds of expressions. Raises `PatternLimitError` when they take longer than ``REGEX_SCAN_SECONDS`` together."""
         if not self._patterns:
             return []
-        deadline = Deadline(REGEX_SCAN_SECONDS)
+        deadline = Deadline(REGEX_SCAN_SECONDS, ends_build=False)
         entries = [
             LexiconHit(number, *match.span())
             for number, pattern in self._patterns

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from innkeeper.macros.engine.errors import MacroArgumentError, NamedLimits
 from innkeeper.macros.engine.ranges import MacroRange
-from innkeeper.prompt.allowance import charge
+from innkeeper.prompt.allowance import charge, end_build
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.determinism import Clock
 from innkeeper.prompt.note import Note, NoteKind
@@ -150,6 +150,7 @@ class LiquidSession:
         if self._deadline is None:
             self._deadline = now + self.limits.seconds
         if now > self._deadline:
+            end_build("liquid")
             raise self.limits.exceeded("seconds", "the time of a template")
 
 

@@ -30,7 +30,7 @@ MAX_PYTHON_WORK: Final = 20_000_000
 (`MacroLimitError`; those after it leave nothing)."""
 
 MAX_PYTHON_SECONDS: Final = 1.0
-"""Wall time of all regular expressions of ``{{python:…}}`` in one run (`MacroLimitError`; those after it leave nothing)."""
+"""Processor seconds of all regular expressions of ``{{python:…}}`` in one run (`AllowanceError`: they end the build)."""
 
 MAX_TABLE: Final = 32 * 1024 * 1024
 """The size of all values of one run: those given, and those written; characters plus 8 for each item (`MacroLimitError`)."""

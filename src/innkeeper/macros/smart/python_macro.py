@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from time import monotonic
 from typing import Any, Final
 
 from innkeeper.macros.engine.errors import MacroError, MacroLimitError
 from innkeeper.macros.smart.environment import SmartEnvironment
 from innkeeper.macros.smart.options import MAX_PYTHON_SECONDS, MAX_PYTHON_WORK, Chance
 from innkeeper.macros.smart.pieces import Inner, MacroValue
-from innkeeper.prompt.allowance import charge
+from innkeeper.prompt.allowance import charge, end_build
 from innkeeper.prompt.once import once
 
 _READING: Final = 10
@@ -65,6 +64,7 @@ def _within_share(env: SmartEnvironment, code: str) -> str:
     if spent.work > MAX_PYTHON_WORK:
         raise MacroLimitError("Python in one run", limit="MAX_PYTHON_WORK", allowed=MAX_PYTHON_WORK)
     if spent.seconds > MAX_PYTHON_SECONDS:
+        end_build("patterns")
         raise MacroLimitError("patterns in one run", limit="MAX_PYTHON_SECONDS", allowed=MAX_PYTHON_SECONDS)
     spent.work += len(code) * _READING
     charge("sandbox", _COMPILE_STEPS + min(len(code), SANDBOX_LIMITS.code_chars) * _CHAR_STEPS)
@@ -75,8 +75,7 @@ def _within_share(env: SmartEnvironment, code: str) -> str:
     finally:
         frame.settle()
         spent.work += SANDBOX_LIMITS.work - frame.left
-        if frame.deadline is not None:
-            spent.seconds += monotonic() - (frame.deadline - SANDBOX_LIMITS.pattern_seconds)
+        spent.seconds += frame.deadline.allowed - frame.deadline.left
 
 
 @once

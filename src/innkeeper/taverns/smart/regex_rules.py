@@ -23,7 +23,7 @@ from innkeeper.taverns.smart.compat import SmartOptions
 from innkeeper.text.pyregex import MAX_PATTERN_SECONDS, Deadline, PatternLimitError, PyPattern, compile_pattern
 
 MAX_RULES_SECONDS: Final = 3.0
-"""Wall time the regex rules of one call may search together (`PatternLimitError`); one rule has ``MAX_PATTERN_SECONDS``."""
+"""Processor seconds of the regex rules of one call together (`PatternLimitError`); one rule has ``MAX_PATTERN_SECONDS``."""
 
 PLACEMENTS: Final = ("before_macro", "after_macro")
 """When rules run."""

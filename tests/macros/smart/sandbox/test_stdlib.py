@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from innkeeper.macros.smart import sandbox
 from innkeeper.macros.smart.sandbox.limits import SandboxLimits
+from innkeeper.prompt.allowance import AllowanceError, allowed
 from tests.macros.smart.sandbox_host import TableHost, value
 
 PATTERNS = [
@@ -168,6 +169,12 @@ def test_time_is_that_of_the_run() -> None:
     slow = "x=re.match('(a|aa)+$', 'a'*{} + 'b')\n"
     with pytest.raises(sandbox.SandboxLimitError, match="pattern_seconds"):
         sandbox.run(slow.format(28) * 200, TableHost(), limits=SandboxLimits(pattern_seconds=0.02))
+
+
+def test_time_ends_the_build() -> None:
+    """Inside a build spent time fails the whole of it: no text depends on how quick the machine is."""
+    with pytest.raises(AllowanceError), allowed():
+        sandbox.run("re.match('a', 'a')", TableHost(), limits=SandboxLimits(pattern_seconds=0.0))
 
 
 def test_no_time_left() -> None:

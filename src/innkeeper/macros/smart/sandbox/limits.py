@@ -73,7 +73,7 @@ class SandboxLimits(NamedLimits, frozen=True, kw_only=True):
     pattern_depth: int = 20
     """Groups of a regular expression inside one another."""
     pattern_seconds: float = 0.25
-    """Wall time that all regular expressions of a run may take."""
+    """Processor seconds that all regular expressions of a run may take; in a build they end it (`AllowanceError`)."""
     date_chars: int = 100
     """A date to be read, and the pattern to read it with."""
 

@@ -158,20 +158,18 @@ def _engine(frame: Frame, pattern: Any, text: Any, flags: Any) -> Any:
 
 def _matches(frame: Frame, engine: Any, text: str) -> Iterator[Any]:
     """The matches, each within the time that is left."""
-    try:
-        for match in engine.finditer(text, timeout=frame.seconds(), concurrent=True):
-            frame.seconds()
-            frame.charge(8 + len(match.group()))
-            yield match
-    except TimeoutError:
-        raise frame.limits.exceeded("pattern_seconds", "a regular expression") from None
+    matches = frame.search(engine.finditer, text)
+    while (match := frame.search(_next, matches)) is not None:
+        frame.charge(8 + len(match.group()))
+        yield match
+
+
+def _next(matches: Iterator[Any], **_: Any) -> Any:
+    return next(matches, None)
 
 
 def _one(frame: Frame, method: Any, text: str) -> Match | None:
-    try:
-        result = method(text, timeout=frame.seconds(), concurrent=True)
-    except TimeoutError:
-        raise frame.limits.exceeded("pattern_seconds", "a regular expression") from None
+    result = frame.search(method, text)
     return None if result is None else _opaque(result)
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta
-from time import monotonic
 from typing import Any, Final, Protocol
 
 from innkeeper.macros.smart.sandbox.limits import SandboxLimitError, SandboxLimits, SandboxRuntimeError
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.text import shorten
+from innkeeper.text.pyregex import Deadline, PatternLimitError
 
 
 class Random(Protocol):
@@ -124,7 +124,7 @@ class Frame:
         self.left = self._charged = limits.work
         self._next = self.left - _AT_ONCE if self.left > _AT_ONCE else 0
         self.names: dict[str, Any] = {}
-        self.deadline: float | None = None
+        self.deadline = Deadline(limits.pattern_seconds)
 
     def charge(self, work: int) -> None:
         """Take work from what is left. Raises `SandboxLimitError` when there is not enough, and `AllowanceError`."""
@@ -143,14 +143,12 @@ class Frame:
         self._next = self.left - _AT_ONCE if self.left > _AT_ONCE else 0
         charge("sandbox", min(done, self.limits.work) >> _STEP_SHIFT)
 
-    def seconds(self) -> float:
-        """The time left for regular expressions; it runs from the first one on."""
-        if self.deadline is None:
-            self.deadline = monotonic() + self.limits.pattern_seconds
-        left = self.deadline - monotonic()
-        if left <= 0:
-            raise self.limits.exceeded("pattern_seconds", "a regular expression")
-        return left
+    def search(self, method: Any, *args: Any) -> Any:
+        """Call a method of a regular expression within the seconds for all of them. Raises `SandboxLimitError`."""
+        try:
+            return self.deadline.run(method, *args, concurrent=True)
+        except PatternLimitError:
+            raise self.limits.exceeded("pattern_seconds", "a regular expression") from None
 
 
 _AT_ONCE: Final = 50_000

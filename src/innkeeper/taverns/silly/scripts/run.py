@@ -5,7 +5,6 @@ What they make of a text is kept for the next builds, unless a macro had a say i
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from innkeeper.content.regex_script import RegexScript, ScriptPlacement
+from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.note import NoteKind
@@ -32,9 +32,6 @@ MAX_SCRIPTS: Final = 2_000
 
 MAX_GROWTH: Final = 8 * 1024 * 1024
 """Characters that all scripts of one build may add (a note; a replacement that adds more is left out)."""
-
-MAX_SECONDS: Final = 2.0
-"""Seconds that one script's replacements in one text may take (a note; the text stays unchanged)."""
 
 
 class ScriptUse(StrEnum):
@@ -104,6 +101,7 @@ _NO_CHAT: Final[tuple[tuple[Line, ...], tuple[Line, ...]]] = ((), ())
 _GROWN: Final = 16
 """The number of lines by which a chat grows before more of its beginning is cached."""
 _RULE_BYTES: Final = 2_048
+_CHARACTERS_A_STEP: Final = 16
 
 
 class Scripts:
@@ -261,13 +259,13 @@ class Scripts:
         if split is None:
             return text
         texts, matches = split
-        parts, room, until = [texts[0]], self._room + len(text), time.perf_counter() + MAX_SECONDS
+        parts, room = [texts[0]], self._room + len(text)
+        charge("scripts", len(matches) * (1 + len(rule.template)))
         for match, after in zip(matches, texts[1:], strict=True):
             made = self._put_in(rule, match, text)
             room -= len(made) + len(after)
-            if room < 0 or time.perf_counter() > until:
-                spent = f"more than {MAX_SECONDS:g} s"
-                return self._stopped(rule, text, f"it adds more than {MAX_GROWTH:,} characters" if room < 0 else spent)
+            if room < 0:
+                return self._stopped(rule, text, f"it adds more than {MAX_GROWTH:,} characters")
             parts += [made, after]
         new = joined(parts)
         self._room -= max(len(new) - len(text), 0)
@@ -295,6 +293,7 @@ class Scripts:
     def _trimmed(self, rule: ScriptRule, value: str) -> str:
         """Return a group's text without the parts that the script trims (A14)."""
         for cut in map(self._expanded, rule.script.trim) if rule.trim is None else rule.trim:
+            charge("scripts", 1 + len(value) // _CHARACTERS_A_STEP)
             value = value.replace(cut, "") if cut else value
         return value
 
