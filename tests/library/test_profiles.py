@@ -12,7 +12,6 @@ from innkeeper.library.db import backup
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.log_tables import profile_files, profiles
 from innkeeper.library.profiles import (
-    MAX_DOCUMENT,
     StoredProfile,
     StoredProfiles,
     folder_profile,
@@ -21,6 +20,7 @@ from innkeeper.library.profiles import (
 from innkeeper.prompt.errors import ConfigError, FormatError, InnkeeperError, LimitError, UnknownNameError, UsageError
 from innkeeper.taverns.profiles import open_profile
 from innkeeper.taverns.profiles.files import FileNameError
+from innkeeper.taverns.profiles.profile import MAX_PROFILE_BYTES
 from tests.taverns.profiles.folders import profile_folder
 
 DOCUMENT = '# A keeper.\ncharacter = "wenna.png"\npersona = "ansel.persona.json"\nroute = "house"\n'
@@ -84,7 +84,7 @@ BAD = [
     Bad("no TOML", FormatError, "not TOML", document=b"character ="),
     Bad("no UTF-8", FormatError, "not TOML", document=b'name = "\xff"'),
     Bad("a key that there is not", ConfigError, "charakter", document=b"charakter = 1"),
-    Bad("a giant", LimitError, "MAX_DOCUMENT", document=PLAIN + b"#" * MAX_DOCUMENT),
+    Bad("a giant", LimitError, "MAX_PROFILE_BYTES", document=PLAIN + b"#" * MAX_PROFILE_BYTES),
     Bad("deep", InnkeeperError, ".", document=b"variables = " + b"[" * 5_000 + b"]" * 5_000),
     Bad("a file that is not there", UsageError, "not stored with it", document=b'character = "mira.png"'),
     Bad("a file that goes up", FileNameError, "is not a file", files={"../x": b""}),

@@ -36,14 +36,14 @@ From minijinja 3.1 on, 64 characters that are printed are a step, and what a fil
 FUEL_PER_MESSAGE: Final = 5_000
 """Further steps for each message. ChatML takes about 30, templates with tools a few hundred."""
 
-MAX_TEMPLATE_MEMORY_BYTES: Final = 1024 * 1024 * 1024
+MAX_TEMPLATE_MEMORY_BYTES: Final = 300 * 1024 * 1024
 """Address space, in bytes, of the process that renders an untrusted template, where the system can limit it (`LimitError`)."""
 
-MAX_TEMPLATE_CPU_SECONDS: Final = 10
+MAX_TEMPLATE_CPU_SECONDS: Final = 3
 """Seconds of the processor that process may take, where the system can limit it, or less as the build has (`LimitError`)."""
 
-MAX_TEMPLATE_SECONDS: Final = 20.0
-"""Seconds on the wall that process may take (`LimitError`)."""
+MAX_TEMPLATE_SECONDS: Final = 60.0
+"""Seconds on the wall that process may take, also on a busy machine (`LimitError`)."""
 
 
 SECONDS_A_STEP: Final = 1e-7

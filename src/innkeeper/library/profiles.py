@@ -19,11 +19,7 @@ from innkeeper.library.db.log_tables import profiles as rows
 from innkeeper.prompt.errors import ConfigError, LimitError, UnknownNameError, UsageError, Where
 from innkeeper.taverns.profiles.files import FileNameError, FolderFiles, checked_parts
 from innkeeper.taverns.profiles.opened import PROFILE_FILE, OpenProfile, open_profile
-from innkeeper.taverns.profiles.profile import Profile, parse_profile
-
-MAX_DOCUMENT: Final = 1024 * 1024
-"""Bytes of the ``profile.toml`` of a profile that is stored (`LimitError`)."""
-
+from innkeeper.taverns.profiles.profile import MAX_PROFILE_BYTES, Profile, parse_profile
 
 MAX_STORED_VOLUME: Final = 64 * 1024 * 1024
 """Bytes of all files of a profile that is stored (`LimitError`)."""
@@ -63,9 +59,13 @@ class StoredProfile(msgspec.Struct, frozen=True, kw_only=True):
             LimitError: the document, or all files together, are too large.
         """
         where = Where(asset=self.name)
-        if len(self.document) > MAX_DOCUMENT:
+        if len(self.document) > MAX_PROFILE_BYTES:
             raise LimitError(
-                PROFILE_FILE, limit="MAX_DOCUMENT", allowed=MAX_DOCUMENT, found=len(self.document), where=where
+                PROFILE_FILE,
+                limit="MAX_PROFILE_BYTES",
+                allowed=MAX_PROFILE_BYTES,
+                found=len(self.document),
+                where=where,
             )
         size = sum(map(len, self.files.values()))
         if size > MAX_STORED_VOLUME:
@@ -95,7 +95,7 @@ def folder_profile(folder: Path, *, name: str | None = None, tenant: str = "", o
     Raises as `open_profile`.
     """
     source = FolderFiles(folder)
-    document = source.read(PROFILE_FILE, limit="MAX_DOCUMENT", allowed=MAX_DOCUMENT)
+    document = source.read(PROFILE_FILE, limit="MAX_PROFILE_BYTES", allowed=MAX_PROFILE_BYTES)
     profile = parse_profile(document, name=name or folder.resolve().name, asset=str(folder / PROFILE_FILE))
     open_profile(folder)
     read = {"/".join(checked_parts(one)): source.read(one) for one in profile.files}

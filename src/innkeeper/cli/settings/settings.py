@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from innkeeper.inference.adapters.providers import ADDRESSES
-from innkeeper.prompt.errors import ConfigError, FormatError, LimitError, UnavailableError, UnknownNameError, Where
+from innkeeper.prompt.errors import ConfigError, LimitError, UnavailableError, UnknownNameError, Where
 from innkeeper.prompt.machine import config_file
 
 MAX_CONFIG_BYTES: Final = 1_000_000
@@ -269,19 +269,12 @@ def reader_of(name: str) -> Callable[[Any], Any]:
 
 
 def parse(data: bytes, path: Path) -> dict[str, Any]:
-    """Parse a configuration file. Raises `FormatError`."""
+    """Parse a configuration file. Raises `FormatError`, `LimitError`."""
     if not data.strip():
         return {}
-    import tomllib
+    from innkeeper.content.toml import parse_toml
 
-    try:
-        return tomllib.loads(data.decode("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        match = re.search(r" \(at line (\d+), column (\d+)\)", str(error))
-        line, column = (int(match[1]), int(match[2])) if match else (None, None)
-        where = Where(asset=str(path), line=line, column=column)
-        words = re.sub(r" \(at .*\)", "", str(error)) or type(error).__name__
-        raise FormatError(f"not TOML: {words}", where=where, hint="innkeeper config edit") from None
+    return parse_toml(data, asset=str(path), hint="innkeeper config edit")
 
 
 def content(path: Path) -> bytes:

@@ -20,6 +20,7 @@ import msgspec
 
 from innkeeper.macros.engine.environment import Field, MacroEnvironment
 from innkeeper.macros.engine.macro import Call, Macro
+from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.text.javascript.values import strip
 
@@ -141,6 +142,7 @@ START = "<START>"
 """The mark that begins a block of example dialogue."""
 
 _START = re.compile(re.escape(START), re.IGNORECASE | re.ASCII)
+_STEPS_A_BLOCK = 60
 _KEYS = ("input_sequence", "output_sequence", "input_suffix", "output_suffix")
 _NAME = re.compile(r"\{\{name\}\}", re.IGNORECASE | re.ASCII)
 
@@ -154,9 +156,13 @@ class ExampleTurn(msgspec.Struct, frozen=True):
 
 
 def example_blocks(raw: str) -> list[str]:
-    """The blocks of resolved example dialogue, stripped; text before the first ``<START>`` is a block of its own."""
+    """The blocks of resolved example dialogue, stripped; text before the first ``<START>`` is a block of its own.
+
+    Raises `AllowanceError` for more than a build may take, before they are split.
+    """
     if not raw or raw == START:
         return []
+    charge("macros", _STEPS_A_BLOCK * raw.upper().count(START))
     text = raw if raw.startswith(START) else f"{START}\n{raw}"
     return [strip(block) for block in _START.split(text)[1:]]
 

@@ -24,7 +24,7 @@ from innkeeper.prompt.errors import LimitError, Where
 from innkeeper.taverns.asset_fields import AssetFields, load_as
 from innkeeper.taverns.assets import rewrites_replies
 from innkeeper.taverns.profiles.files import MAX_FILES, MAX_VOLUME, DocumentFiles, FolderFiles, ProfileFiles
-from innkeeper.taverns.profiles.profile import Profile, parse_profile
+from innkeeper.taverns.profiles.profile import MAX_PROFILE_BYTES, Profile, parse_profile
 
 PROFILE_FILE: Final = "profile.toml"
 """The file that makes a folder a profile."""
@@ -291,4 +291,5 @@ def _there(folder: Path | None) -> tuple[Path, ...]:
 def _document(files: FolderFiles) -> Profile:
     """What the profile in a folder says; its other files need not be there."""
     folder = files.folder
-    return parse_profile(files.read(PROFILE_FILE), name=folder.resolve().name, asset=str(folder / PROFILE_FILE))
+    data = files.read(PROFILE_FILE, limit="MAX_PROFILE_BYTES", allowed=MAX_PROFILE_BYTES)
+    return parse_profile(data, name=folder.resolve().name, asset=str(folder / PROFILE_FILE))

@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import difflib
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
+from innkeeper.content.toml import parse_toml
 from innkeeper.prompt.allowance import BuildLimits
 from innkeeper.prompt.data import EMPTY, FrozenDict, check_depth, freeze
-from innkeeper.prompt.errors import ConfigError, FormatError, Where
+from innkeeper.prompt.errors import ConfigError, FormatError, LimitError, Where
 from innkeeper.prompt.once import convert
 from innkeeper.prompt.request import MAX_TOKENS
 
 MAX_NAME: Final = 64
 """Characters of a profile's name (`ConfigError`)."""
+
+MAX_PROFILE_BYTES: Final = 64 * 1024
+"""Bytes of a ``profile.toml`` (`LimitError`)."""
 
 SystemPolicy: TypeAlias = Literal["append", "prepend", "chat", "ignore"]
 """Where a client's own system prompt goes: after the tavern's, before it, into the chat as it came, or nowhere."""
@@ -227,12 +230,10 @@ def _problems(profile: Profile) -> Iterator[tuple[str, str, str]]:
 
 
 def parse_profile(data: bytes, *, name: str = "", asset: str = "profile.toml") -> Profile:
-    """The profile that a ``profile.toml`` holds. Raises `FormatError` for what is not TOML, and as `Profile.of`."""
-    try:
-        document = tomllib.loads(data.decode("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        match = re.search(r" \(at line (\d+), column (\d+)\)", str(error))
-        line, column = (int(match[1]), int(match[2])) if match else (None, None)
-        words = re.sub(r" \(at .*\)", "", str(error)) or type(error).__name__
-        raise FormatError(f"not TOML: {words}", where=Where(asset=asset, line=line, column=column)) from None
-    return Profile.of(document, name=name, asset=asset)
+    """The profile that a ``profile.toml`` holds. Raises `LimitError`, `FormatError` for what is not TOML, and as `Profile.of`."""
+    if len(data) > MAX_PROFILE_BYTES:
+        where = Where(asset=asset)
+        raise LimitError(
+            "a profile", limit="MAX_PROFILE_BYTES", allowed=MAX_PROFILE_BYTES, found=len(data), where=where
+        )
+    return Profile.of(parse_toml(data, asset=asset), name=name, asset=asset)
