@@ -45,6 +45,7 @@ def test_too_much_is_refused_first(text: str, limit: str) -> None:
     with pytest.raises(LimitError) as caught:
         parse_toml(text.encode(), asset="a.toml")
     assert caught.value.limit == limit
+    assert caught.value.where is not None
     assert caught.value.where.line == text.count("\n") + 1
 
 
