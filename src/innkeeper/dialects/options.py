@@ -42,8 +42,15 @@ _ABOUT_TOOLS: Final = frozenset({"tool_choice", "parallel_tool_calls"})
 
 
 def neutral(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options by their neutral names, without those that are ``None``; a neutral name wins over another for the same."""
+    """Options by their neutral names, without those that are ``None``; a neutral name wins over another for the same.
+
+    A schema of the answer has the shape of Chat Completions, in which protocol it may have come.
+    """
     settings = {key: value for key, value in options.items() if value is not None}
+    form = settings.get("response_format")
+    if isinstance(form, Mapping) and form.get("type") == "json_schema" and "json_schema" not in form:
+        inner = {key: value for key, value in form.items() if key != "type"}
+        settings["response_format"] = {"type": "json_schema", "json_schema": inner}
     renamed = {_ALIASES[key]: value for key, value in settings.items() if key in _ALIASES}
     return {**renamed, **{key: value for key, value in settings.items() if key not in _ALIASES}}
 

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Required, cast
 
 import msgspec
 
+from innkeeper.conversation.client_turn import CLIENT_OPTIONS
 from innkeeper.gate.tier import Tier
+from innkeeper.inference.requests.chat import read_chat
 from innkeeper.inference.response.views.view import ServerEvent
 from innkeeper.library.log.enhancements import text_digest
 from innkeeper.library.memory import NewMemory
@@ -62,7 +64,8 @@ class TakeTurn(TaskTerms, frozen=True, kw_only=True, rename={"goes_on": "continu
     """A turn: what is said, in which conversation, and with what.
 
     ``kickoff``: the character speaks first. ``continue``: it goes on. ``profile`` names who answers in the place of a template.
-    ``scene_generation``: have a picture made of what was said last; further fields are those of a scene.
+    ``scene_generation``: have a picture made of what was said last; further fields are those of a scene. Options of a model have
+    the names of Chat Completions; tools are refused, since what a turn keeps is a text.
     """
 
     message: str = ""
@@ -184,7 +187,7 @@ async def _taken(request: TakeTurn, scope: Scope, reply: Reply) -> Mapping[str, 
 
 def _unread(request: TakeTurn) -> dict[str, Any]:
     """Return the notes of a reply: of each field that neither the turn nor the scene that it asks for reads."""
-    known = CHAT.names | (GENERATE.names if request.scene_generation else frozenset())
+    known = CHAT.names | _OPTIONS | (GENERATE.names if request.scene_generation else frozenset())
     notes = []
     for name in sorted(set(request.others) - known):
         near = difflib.get_close_matches(name, known, n=1)
@@ -252,7 +255,7 @@ async def _turn(request: TakeTurn, scope: Scope, turns: Turns) -> TurnRequest:
         key=f"turn:{key}" if key else None,
         character=None if request.character is None else freeze(request.character),
     )
-    fields = _fields(request, turns.library)
+    fields = _fields(request, turns.library) | _options(request)
     _check_overrides(request, scope, turns.library)
     row = await asyncio.to_thread(opened, turns.library, turns.owner, opening)
     terms = {**scope.terms(request), "ceilings": scope.ceilings, "request_id": scope.number or None}
@@ -275,6 +278,26 @@ def _fields(request: TakeTurn, library: Library) -> dict[str, Any]:
         "system": request.system_prompt_override,
         "template": request.prompt_template_id,
     }
+
+
+def _options(request: TakeTurn) -> dict[str, Any]:
+    """Return the options of the model that a body holds, read as those of Chat Completions. Raises `UsageError` for tools."""
+    tools = next((name for name in _TOOLS if request.others.get(name)), None)
+    if tools is not None:
+        hint = "ask the profile at /v1/chat/completions: it gives the calls back"
+        raise UsageError(f"a stored conversation calls no tools: {tools}", where=Where(path=tools), hint=hint)
+    scenes = GENERATE.names if request.scene_generation else frozenset()
+    body = {name: value for name, value in request.others.items() if name in _OPTIONS - scenes}
+    if not body:
+        return {}
+    options = dict(read_chat({**body, "model": "-", "messages": [{"role": "user", "content": "-"}]}).options)
+    limit = options.pop("max_tokens", None)
+    return {"options": freeze(options), **({} if limit is None else {"max_output_tokens": limit})}
+
+
+_TOOLS: Final = ("tools", "functions", "tool_choice", "function_call")
+_OPTIONS: Final = (CLIENT_OPTIONS | {"max_completion_tokens"}) - {"user", "tool_choice", "parallel_tool_calls"}
+"""Fields that are options of the model."""
 
 
 def _kind(request: TakeTurn) -> str:

@@ -216,14 +216,38 @@ def test_a_field_that_nothing_reads_is_noted(tmp_path: Path, path: str) -> None:
     """The turn is taken, and the reply says which fields changed nothing, and what was probably meant."""
 
     async def ask(client: httpx.AsyncClient) -> Any:
-        body = {"message": "Hello.", "rememebr": ["a"], "temperature": 0.1}
+        body = {"message": "Hello.", "rememebr": ["a"], "verse": 0.1}
         return [(await client.post(path, json=each)).json() for each in (body, {"message": "Hello."})]
 
     with EchoServer("Aye.", "Aye.") as server:
         odd, plain = served(entered(tmp_path / "l.db", server), ask)
-    assert [note["path"] for note in odd["notes"]] == ["rememebr", "temperature"]
+    assert [note["path"] for note in odd["notes"]] == ["rememebr", "verse"]
     assert "did you mean 'remember'?" in odd["notes"][0]["message"]
     assert "notes" not in plain
+
+
+@pytest.mark.parametrize("path", ["/v1/roleplay", PLAYGROUND])
+def test_a_turn_has_options_of_the_model_and_refuses_tools(tmp_path: Path, path: str) -> None:
+    """Options reach the model under the names of chat completions, one of a wrong type and tools are refused; no note is due."""
+    tool = {"type": "function", "function": {"name": "tide", "parameters": {"type": "object"}}}
+
+    async def ask(client: httpx.AsyncClient) -> Any:
+        bodies: list[dict[str, Any]] = [
+            {"temperature": 0.1, "max_tokens": 40},
+            {"tools": [tool]},
+            {"temperature": "hot"},
+        ]
+        return [await client.post(path, json={"message": "Hello.", **body}) for body in bodies]
+
+    with EchoServer("Aye.") as server:
+        done, tools, hot = served(entered(tmp_path / "l.db", server), ask)
+        sent = server.requests[0].body
+    assert (sent["temperature"], sent["max_tokens"]) == (0.1, 40)
+    assert (done.status_code, "notes" in done.json()) == (200, False)
+    assert {tools.status_code, hot.status_code} == {400}
+    assert "calls no tools" in tools.text
+    assert "temperature" in hot.text
+    assert len(server.requests) == 1
 
 
 def test_lists_in_errors_are_the_callers_own(tmp_path: Path) -> None:

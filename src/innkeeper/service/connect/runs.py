@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import aclosing, contextmanager, suppress
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.inference.response.views import legacy
 from innkeeper.library.prompts.llm_factory import LLMFactory
 from innkeeper.library.prompts.prompt_service import AsyncPromptService, PromptRun, event_of
-from innkeeper.library.prompts.tool_config import LOCAL_TOOL, Secrets, ToolDAO, Tools, VaultDAO
+from innkeeper.library.prompts.tool_config import LOCAL_TOOL, Secrets, ToolDAO, ToolNotFoundError, Tools, VaultDAO
+from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.once import once
 from innkeeper.service.guard.work import current_ticket
+from innkeeper.taverns.profiles.opened import Profiles
 
 if TYPE_CHECKING:
     from innkeeper.inference.local.shared import LocalModels
     from innkeeper.library.library import Library
     from innkeeper.service.settings import Settings
+
+PROFILE_DOORS: Final = "/v1/chat/completions, /v1/responses, /v1/messages or /v1/roleplay"
+"""Where profiles are asked."""
 
 
 class Runs:
@@ -34,19 +39,34 @@ class Runs:
 
     async def run(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """The answer, as the document draws it."""
-        ran = await self._service().run(request)
+        with self._profiles_named(request):
+            ran = await self._service().run(request)
         _answered(ran)
         return legacy.whole(ran.response)
 
     async def stream(self, request: Mapping[str, Any]) -> AsyncIterator[Mapping[str, Any]]:
         """The answer as events."""
-        async with aclosing(self._service().stream(request)) as events:
-            async for event in events:
-                if isinstance(event, PromptRun):
-                    _answered(event)
-                shown = event_of(event)
-                if shown is not None:
-                    yield shown
+        with self._profiles_named(request):
+            async with aclosing(self._service().stream(request)) as events:
+                async for event in events:
+                    if isinstance(event, PromptRun):
+                        _answered(event)
+                    shown = event_of(event)
+                    if shown is not None:
+                        yield shown
+
+    @contextmanager
+    def _profiles_named(self, request: Mapping[str, Any]) -> Iterator[None]:
+        """Say of a name that is no tool's but a profile's where a profile is asked."""
+        try:
+            yield
+        except ToolNotFoundError as error:
+            name, known = request.get("tool_name"), False
+            with suppress(InnkeeperError):
+                known = name in Profiles(self._settings.profiles)
+            if known:
+                error.hint = f"{name!r} is a profile: ask it as a model at {PROFILE_DOORS}"
+            raise
 
     async def close(self) -> None:
         """Let go of the library, of connections, and of models that run beside this process."""

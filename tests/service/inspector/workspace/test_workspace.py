@@ -262,4 +262,5 @@ def test_a_profile_is_resolved_for_its_route_and_begins_with_a_greeting() -> Non
     assert "assistant" in [message.role for message in plan.messages]
     working.append(WorkingFile("own", "own.request.json", request))
     both = OpenWorkspace("test", working, SettingsChange(message="Hm?"), now="2026-01-01T00:00:00Z", every=True)
-    assert (planned(both).model, dict(planned(both).options)) == ("gpt-4.1", {"temperature": 0.3, "top_p": 0.5})
+    assert planned(both).model == "gpt-4.1"
+    assert planned(both).options.items() >= {"temperature": 0.3, "top_p": 0.5}.items()

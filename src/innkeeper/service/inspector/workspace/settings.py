@@ -85,7 +85,7 @@ _SAID: Final = frozenset({
 """Fields of a request that are settings."""
 
 _OF_SETTINGS: Final[Mapping[str, Any]] = {
-    "model": None, "context_window": None, "reserved_tokens": 0, "seed": 0, "now": None, "profile": None,
+    "model": None, "context_window": None, "reserved_tokens": None, "seed": 0, "now": None, "profile": None,
 }  # fmt: skip
 """What of a request the settings say."""
 
