@@ -1,11 +1,19 @@
 """Health, readiness and metrics over HTTP."""
 
+from time import monotonic
+
 import pytest
 
 from innkeeper import __version__
+from innkeeper.inference.routing.deployment import EMBEDDED
+from innkeeper.inference.routing.failures import Failure
+from innkeeper.inference.routing.health import LONGEST_OPEN
+from innkeeper.inference.routing.policy import RoutePolicy
+from innkeeper.inference.routing.router import Router
 from innkeeper.service import Keys, Settings
 from innkeeper.service.guard.grants import Grant
 from innkeeper.service.health import ADDRESSES
+from innkeeper.service.operations.surfaces import LibrarySurfaces
 from tests.service.guard.test_guard import KEYED, OPEN, ask
 
 GRANTED = Settings(
@@ -38,6 +46,21 @@ def test_addresses_are_there() -> None:
     """Every address on the page at the root is answered."""
     for path in ADDRESSES.values():
         assert ask(OPEN, "GET", path).status_code in {200, 503}  # the second until workers have started
+
+
+def test_what_a_running_service_passes_over_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A deployment that rests, or whose breaker is open, is listed with its reason, and counted where Prometheus looks."""
+    learnt = Router([EMBEDDED])
+    learnt.end(EMBEDDED, lambda health, _: health.failed(Failure.QUOTA, monotonic(), RoutePolicy()))
+    monkeypatch.setattr(LibrarySurfaces, "router", learnt)
+    listed = ask(GRANTED, "GET", "/v1/routes", {"X-API-Key": "watch"}).json()
+    assert listed["object"] == "list"
+    (report,) = listed["data"]
+    assert (report["deployment"], report["state"], report["failures"]) == (EMBEDDED.name, "cooldown", 0)
+    assert 0 < report["seconds"] <= LONGEST_OPEN
+    numbers = ask(GRANTED, "GET", "/metrics", {"X-API-Key": "watch"}).text
+    assert f'innkeeper_deployment_closed{{deployment="{EMBEDDED.name}",state="cooldown"}} 1.0' in numbers
+    assert ask(GRANTED, "GET", "/v1/routes", {"X-API-Key": "bot"}).status_code == 403
 
 
 @pytest.mark.parametrize(("key", "status"), [("", 401), ("bot", 403), ("watch", 200)])

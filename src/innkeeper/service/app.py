@@ -247,7 +247,13 @@ def create_app(
             pool.close()
 
     gate.observers = (log_call, metrics.observe, *spans())
-    tables = [health_pages(readiness, metrics), gateway_pages(gateway, pool), *model_routes.tables(), prompts.pages()]
+    metrics.watch_router(surfaces.router)
+    tables = [
+        health_pages(readiness, metrics, surfaces.router),
+        gateway_pages(gateway, pool),
+        *model_routes.tables(),
+        prompts.pages(),
+    ]
     others = chain([gateway_description(gateway.state), RUN], surfaces.descriptions())
     app = guarded_application(
         [

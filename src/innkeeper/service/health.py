@@ -7,16 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from html import escape
-from typing import Any, Final
+from time import monotonic
+from typing import Any, Final, Literal
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from innkeeper import __version__
+from innkeeper.inference.routing.router import DeploymentReport, Router
+from innkeeper.prompt.json_schema import json_schemas
 from innkeeper.service.errors import RETRY_SECONDS
 from innkeeper.service.openapi.document import SERVICE, TITLE, named, operation, schemas_of, text_reply
 from innkeeper.service.pages import Page, PageTable
 from innkeeper.service.telemetry import CONTENT_TYPE, ServiceMetrics
+from innkeeper.service.web import json_response, ticket_of
 
 
 class Readiness:
@@ -56,8 +61,15 @@ def _welcome() -> str:
     )
 
 
-def health_pages(readiness: Readiness, metrics: ServiceMetrics) -> PageTable:
-    """``/``, ``/health``, ``/ready`` and ``/metrics``."""
+class RouteList(msgspec.Struct, frozen=True):
+    """What this service knows of the deployments that its router chooses from."""
+
+    object: Literal["list"]
+    data: list[DeploymentReport]
+
+
+def health_pages(readiness: Readiness, metrics: ServiceMetrics, router: Router) -> PageTable:
+    """``/``, ``/health``, ``/ready``, ``/metrics`` and ``/v1/routes``."""
 
     async def welcome(request: Request) -> Response:
         if "text/html" in request.headers.get("accept", ""):
@@ -79,19 +91,29 @@ def health_pages(readiness: Readiness, metrics: ServiceMetrics) -> PageTable:
     async def numbers(_: Request) -> Response:
         return Response(metrics.text(), headers={"content-type": CONTENT_TYPE})
 
+    async def routes(web: Request) -> Response:
+        grant = ticket_of(web).grant
+        reports = [each for each in router.report(monotonic()) if grant.allows("route", each.deployment)]
+        return json_response(msgspec.to_builtins(RouteList("list", reports)))
+
+    (list_schema,), parts = json_schemas((RouteList,), "#/components/schemas/{name}")
     pages = (
         Page("GET", "/", welcome, _WELCOME),
         Page("GET POST", "/health", health, _HEALTH),
         Page("GET", "/ready", ready, _READY),
         Page("GET", "/metrics", numbers, text_reply("What Prometheus reads.", SERVICE, CONTENT_TYPE)),
+        Page("GET", "/v1/routes", routes, operation(_ROUTES, SERVICE, reply=list_schema, error="OpenAIError")),
     )
-    return PageTable(pages, schemas_of("health"))
+    return PageTable(pages, {**schemas_of("health"), **parts})
 
 
 def _probe(summary: str, reply: str) -> dict[str, Any]:
     return operation(summary, SERVICE, reply=named(reply), error="Problem", open_to_all=True)
 
 
+_ROUTES: Final = (
+    "What this service knows of its deployments: which rest, whose breaker is open, which are in quarantine."
+)
 _WELCOME: Final = _probe("What is here: name, version and addresses; a page for browsers.", "Welcome")
 _WELCOME["responses"]["200"]["content"]["text/html"] = {"schema": {"type": "string"}}
 _HEALTH: Final = _probe("That the service is there.", "Health")

@@ -16,13 +16,15 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from importlib.util import find_spec
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from innkeeper import __version__
+from innkeeper.inference.routing.router import Router
 from innkeeper.prompt.bounded_cache import stored_bytes
 from innkeeper.prompt.machine import utc_now
 from innkeeper.prompt.text import printable, redact, shorten
@@ -149,6 +151,21 @@ class ServiceMetrics:
             ("lag_seconds", "How late the event loop is.", lambda: gate.lag.seconds),
         ):
             Gauge(name, words, **named).set_function(look)
+
+    def watch_router(self, router: Router) -> None:
+        """Show which deployments are closed, and why: looked at when it is asked for."""
+        from prometheus_client.core import GaugeMetricFamily
+
+        class Closed:
+            def collect(self) -> Iterator[Any]:
+                words = "Deployments to which nothing goes now, and why."
+                family = GaugeMetricFamily("innkeeper_deployment_closed", words, labels=("deployment", "state"))
+                for each in router.report(monotonic()):
+                    if each.state != "open":
+                        family.add_metric((each.deployment, each.state), 1)
+                yield family
+
+        self.registry.register(Closed())
 
     def observe(self, record: CallRecord) -> None:
         """Count a call that has ended."""

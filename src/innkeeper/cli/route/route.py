@@ -43,7 +43,8 @@ def route() -> None:
 def explain(url: str | None, *, as_json: bool, tier: str, needs: tuple[str, ...], **asked: Any) -> int:
     """Show the order in which a request would be routed, and why other deployments are excluded. Nothing is sent.
 
-    Failures that running services have recorded are not known here: health comes from leases alone.
+    Failures that running services have recorded are not known here: health comes from leases alone. GET /v1/routes of a
+    service tells its own.
 
     Exits with 69 if no deployment is available.
     """

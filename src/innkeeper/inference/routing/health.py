@@ -43,6 +43,10 @@ class Health(msgspec.Struct, frozen=True):
             return "breaker_open"
         return None
 
+    def seconds_closed(self, now: float) -> float:
+        """How long nothing goes there yet, as far as time alone decides; 0 where it may, or where a person must."""
+        return max(0.0, self.rest_until - now, self.open_until - now)
+
     def begun(self) -> Health:
         """With a request under way: of an open breaker, the one that tries it."""
         return msgspec.structs.replace(self, trying=True) if self.openings and not self.trying else self

@@ -90,6 +90,23 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     estimate: float | None = None
 
 
+class DeploymentReport(msgspec.Struct, frozen=True):
+    """What a router knows of a deployment now.
+
+    ``state`` is ``open``, or why nothing goes there: ``cooldown``, ``breaker_open``, ``quarantined``, ``inactive``; ``seconds``
+    how long yet, 0 where no time ends it. ``failures`` came in a row, ``busy`` requests are under way, of so many ``slots``.
+    """
+
+    deployment: str
+    provider: str
+    model: str
+    state: Literal["open", "cooldown", "breaker_open", "quarantined", "inactive"]
+    seconds: float
+    failures: int
+    busy: int
+    slots: int
+
+
 class Router:
     """Deployments, their loads and their healths. Threads may share it.
 
@@ -130,6 +147,20 @@ class Router:
     def health(self, name: str) -> Health:
         """What is known of a deployment."""
         return self._health.get(name, WELL)
+
+    def report(self, now: float) -> tuple[DeploymentReport, ...]:
+        """Return what this router knows of its deployments, by name."""
+        reports = []
+        for name, one in sorted(self._deployments.items()):
+            health = self.health(name)
+            state = health.closed_to(now) or ("open" if one.active else "inactive")
+            seconds, busy = round(health.seconds_closed(now), 1), self._load.get(name, 0)
+            reports.append(
+                DeploymentReport(
+                    name, one.route.provider, one.route.model, state, seconds, health.failures, busy, one.slots
+                )
+            )
+        return tuple(reports)
 
     def quarantine(self, name: str, *, lifted: bool = False) -> None:
         """Trust a deployment no more, or (``lifted``) again."""

@@ -52,7 +52,7 @@ SURFACES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "admin": (),  # no pages: it lets calls of other surfaces replace what templates say
         "inspector": ("/inspector", "/v1/inspector"),
         "gateway": ("/api/modules", "/api/workflow", "/api/plugins", "/ws"),
-        "metrics": ("/metrics",),
+        "metrics": ("/metrics", "/v1/routes"),
         "workers": (
             "/v1/workers",
             "/functions/v1/get-active-worker-url",

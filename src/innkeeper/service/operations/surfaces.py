@@ -10,6 +10,7 @@ from starlette.routing import BaseRoute
 
 from innkeeper.inference.local.shared import LocalModels
 from innkeeper.inference.routing.models import Models
+from innkeeper.inference.routing.router import Router
 from innkeeper.service.openapi.document import Description
 from innkeeper.service.operations.http import described
 from innkeeper.service.operations.jobs import JobSurface
@@ -35,6 +36,11 @@ class LibrarySurfaces:
         self._jobs = JobSurface(settings, self.library)
         self._tasks = TaskSurface(settings, self.library, self._workers.routing, self._jobs.jobs, models)
         self.models = self._workers.models
+
+    @property
+    def router(self) -> Router:
+        """What chooses among the library's models and the workers."""
+        return self._workers.routing.router
 
     def descriptions(self) -> Iterator[Description]:
         """What the OpenAPI document says of them: made when it is asked for."""
