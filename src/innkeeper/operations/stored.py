@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
+from datetime import datetime
 from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, TypedDict, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from innkeeper.library.memory import SCOPES, NewMemory
-from innkeeper.library.rows import StoredRow
+from innkeeper.library.rows import MessageRow, StoredRow
 from innkeeper.operations.operation import Deleted, Operation, Row, RowList, listing_limit
 from innkeeper.operations.scope import Scope
 from innkeeper.operations.tasks.opening import Opening, card_columns, opened
@@ -76,6 +77,20 @@ def _shown(row: StoredRow) -> Row:
 _HIDDEN: Final = frozenset({"tenant", "content_sha256"})
 
 
+def _conversation(row: StoredRow) -> Row:
+    """A conversation as OpenAI's clients read one, with its own columns beside that."""
+    facts = _shown(row)
+    began = int(datetime.fromisoformat(facts["created_at"]).timestamp())
+    return {**facts, "object": "conversation", "created_at": began, "metadata": {}}
+
+
+def _item(row: MessageRow) -> dict[str, Any]:
+    """A message as OpenAI's clients read an item of a conversation."""
+    kind = "output_text" if row.role == "assistant" else "input_text"
+    part = {"type": kind, "text": row.content, **({"annotations": []} if kind == "output_text" else {})}
+    return {"type": "message", "id": row.id, "status": "completed", "role": row.role, "content": [part]}
+
+
 class ListRows(msgspec.Struct, frozen=True, kw_only=True):
     """How many rows to list at most."""
 
@@ -91,7 +106,7 @@ class Pin(msgspec.Struct, frozen=True, kw_only=True):
 # ------------------------------------------------------------------------------------------------------------- conversations
 
 
-class BeginConversation(msgspec.Struct, frozen=True, kw_only=True):
+class BeginConversation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a new conversation is like; the same ``client_conversation_id``, or idempotency key, is the same conversation."""
 
     character_id: str | None = None
@@ -127,6 +142,34 @@ class ListMessages(ConversationId, frozen=True, kw_only=True):
     before: Annotated[int, Meta(ge=0, lt=10**18)] | None = None
 
 
+class ListItems(ConversationId, frozen=True, kw_only=True):
+    """Which messages of a conversation to list as items: so many, from either end, behind the one of an id."""
+
+    limit: int = 20
+    order: Literal["asc", "desc"] = "desc"
+    after: str = ""
+
+
+class ItemList(TypedDict):
+    """Items of a conversation, as OpenAI lists them."""
+
+    object: Literal["list"]
+    data: list[dict[str, Any]]
+    has_more: bool
+    first_id: str | None
+    last_id: str | None
+
+
+class DeletedConversation(Deleted):
+    """A conversation that is gone now, as OpenAI says it."""
+
+    object: Literal["conversation.deleted"]
+
+
+_MOST_ITEMS: Final = 10_000
+"""How many messages of a conversation, the newest, are listed as items."""
+
+
 class MessageId(ConversationId, frozen=True, kw_only=True):
     """A message of a conversation by its id."""
 
@@ -146,19 +189,20 @@ def begin(request: BeginConversation, mine: CallerStore) -> Row:
     key = fields.pop("client_conversation_id")
     key = mine.key or key
     opening = Opening(**fields, key=f"turn:{key}" if key else None)
-    return _shown(opened(mine.library, mine.owner, opening))
+    return _conversation(opened(mine.library, mine.owner, opening))
 
 
 @_stored
 def list_conversations(request: ListRows, mine: CallerStore) -> RowList:
     """List your conversations, the one used last first."""
-    return _rows(mine.conversations.list(listing_limit(request.limit)))
+    rows = mine.conversations.list(listing_limit(request.limit))
+    return {"object": "list", "data": [_conversation(row) for row in rows]}
 
 
 @_stored
 def show_conversation(request: ConversationId, mine: CallerStore) -> Row:
     """Show a conversation."""
-    return _shown(mine.conversations.get(request.conversation_id))
+    return _conversation(mine.conversations.get(request.conversation_id))
 
 
 @_stored
@@ -167,13 +211,27 @@ def change_conversation(request: ChangeConversation, mine: CallerStore) -> Row:
     changes = {name: value for name, value in msgspec.structs.asdict(request).items() if value is not UNSET}
     key = changes.pop("conversation_id")
     Opening(memory_tier=changes.get("memory_tier") or None)
-    return _shown(mine.conversations.update(key, changes))
+    return _conversation(mine.conversations.update(key, changes))
 
 
 @_stored
-def remove_conversation(request: ConversationId, mine: CallerStore) -> Deleted:
+def remove_conversation(request: ConversationId, mine: CallerStore) -> DeletedConversation:
     """Take a conversation out, for good."""
-    return {"id": mine.conversations.remove(request.conversation_id).id, "deleted": True}
+    gone = mine.conversations.remove(request.conversation_id).id
+    return {"id": gone, "object": "conversation.deleted", "deleted": True}
+
+
+@_stored
+def list_items(request: ListItems, mine: CallerStore) -> ItemList:
+    """List messages of a conversation as OpenAI's items, the newest first unless ``order`` is ``asc``."""
+    rows = mine.conversations.newest(request.conversation_id, _MOST_ITEMS)
+    ordered = list(rows if request.order == "asc" else reversed(rows))
+    start = next((at + 1 for at, row in enumerate(ordered) if row.id == request.after), 0)
+    limit = listing_limit(request.limit)
+    data = [_item(row) for row in ordered[start : start + limit]]
+    ends = (data[0]["id"], data[-1]["id"]) if data else (None, None)
+    more = len(ordered) > start + limit
+    return {"object": "list", "data": data, "has_more": more, "first_id": ends[0], "last_id": ends[1]}
 
 
 @_stored
@@ -319,6 +377,7 @@ CONVERSATION: Final = Operation("conversations.show", show_conversation)
 CHANGE: Final = Operation("conversations.change", change_conversation)
 REMOVE: Final = Operation("conversations.remove", remove_conversation)
 MESSAGES: Final = Operation("conversations.messages", list_messages)
+ITEMS: Final = Operation("conversations.items", list_items)
 PIN_MESSAGE: Final = Operation("conversations.pin_message", pin_message)
 DELETE_MESSAGE: Final = Operation("conversations.delete_message", delete_message)
 REMEMBER: Final = Operation("memories.add", remember)

@@ -256,6 +256,30 @@ BAD: list[tuple[Callable[[Mapping[str, Any]], GenerationRequest], dict[str, Any]
 ]
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"stop": [{}]},
+        {"stop": 7},
+        {"response_format": "json"},
+        {"tools": [{"function": {"name": "bell", "parameters": []}}]},
+        {"tools": [{"function": {"name": "bell", "description": 7}}]},
+        {"messages": [{"role": "user", "content": [{"type": [None], "text": "Hi"}]}]},
+    ],
+    ids=str,
+)
+def test_a_value_of_another_type_is_refused(fields: dict[str, Any]) -> None:
+    """What has the wrong type is no default: it is neither dropped nor sent, nor does it end the call otherwise."""
+    with pytest.raises(UsageError):
+        read_chat({"model": "m", "messages": [{"role": "user", "content": "Hi"}], **fields})
+
+
+def test_whole_numbers_may_be_written_with_a_point() -> None:
+    """``64.0`` is a whole number of JSON."""
+    body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 64.0, "n": 2.0}
+    assert (read_chat(body).options["max_tokens"], read_chat(body).choices) == (64, 2)
+
+
 @pytest.mark.parametrize(("read", "given", "kind", "path"), BAD, ids=lambda it: it if isinstance(it, str) else "")
 def test_a_mistake_names_its_field(
     read: Callable[[Mapping[str, Any]], GenerationRequest], given: dict[str, Any], kind: type[InnkeeperError], path: str

@@ -12,6 +12,8 @@ import httpx
 import pytest
 
 from innkeeper.inference.requests.chat import read_chat
+from innkeeper.inference.requests.request import UnknownReferenceError
+from innkeeper.inference.requests.responses import read_responses
 from innkeeper.inference.response.events import ModelEvent, TextDelta
 from innkeeper.inference.response.fold import ResponseFold
 from innkeeper.inference.response.response import ModelResponse
@@ -189,6 +191,18 @@ def test_what_a_profile_has_no_place_for_is_told(inn: Make) -> None:
     _, answer = house.ask("Hi", web_search_options={}, tools=[{"type": "web_search"}])
     told = " ".join(note.message for note in answer.notes)
     assert "web_search" in told
+
+
+@pytest.mark.parametrize("field", ["conversation", "prompt"])
+def test_a_prompt_that_is_elsewhere_is_not_answered_without(inn: Make, field: str) -> None:
+    """A conversation or prompt that only OpenAI keeps is not found, at routes and profiles alike: no model is asked."""
+    request = read_responses({"model": "wenna", "input": "Hi", field: {"id": "x_1"}})
+    models = inn("", ["Good evening."])
+    for door in (models.models.answer, models.models.count_tokens):
+        with pytest.raises(UnknownReferenceError) as caught:
+            asyncio.run(door(request, "me"))  # type: ignore[arg-type]  # either is a coroutine
+        assert (caught.value.http_status, caught.value.details["code"]) == (404, f"{field}_not_found")
+    assert models.sent == []
 
 
 def test_a_plan_is_looked_at(inn: Make) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
+from openai.types.conversations import Conversation, Message
 
 from innkeeper.inference.fake import EchoServer
 from tests.service.tasks.served import entered, served
@@ -34,7 +35,7 @@ async def asked(client: httpx.AsyncClient, line: str) -> httpx.Response:
 
 
 def test_the_examples_of_the_page(tmp_path: Path) -> None:
-    """Every ``curl`` is answered; what one line keeps in a variable the next ones have."""
+    """Every ``curl`` is answered; what one line keeps in a variable the next ones have. OpenAI's client reads what was begun."""
     lines = [line[2:] for line in PAGE.read_text("utf-8").splitlines() if line.startswith("$ ") and "curl" in line]
     assert len(lines) == 9
 
@@ -48,6 +49,18 @@ def test_the_examples_of_the_page(tmp_path: Path) -> None:
             assert reply.status_code < 300, (line, reply.text)
             if saved is not None:
                 kept[saved[1]] = reply.json()[saved[3]]
+        for path in ("", f"/{kept['TALK']}"):
+            shown = (await client.get(f"/v1/conversations{path}")).json()
+            Conversation.model_validate(shown["data"][0] if path == "" else shown, strict=True)
+        items = (await client.get(f"/v1/conversations/{kept['TALK']}/items", params={"limit": 2})).json()
+        assert [item["role"] for item in items["data"]] == ["assistant", "user"]
+        rest = {"after": items["last_id"], "order": "desc"}
+        more = (await client.get(f"/v1/conversations/{kept['TALK']}/items", params=rest)).json()
+        assert (len(more["data"]), items["has_more"], more["has_more"]) == (3, True, False)
+        for item in [*items["data"], *more["data"]]:
+            Message.model_validate(item, strict=True)
+        refused = await client.post("/v1/conversations", json={"metadata": {"a": "b"}})
+        assert (refused.status_code, refused.json()["error"]["param"]) == (400, "metadata")
         said = (await client.get(f"/v1/conversations/{kept['TALK']}/messages")).json()["data"]
         assert [row["role"] for row in said] == ["assistant", "user", "assistant", "user", "assistant"]
 

@@ -22,6 +22,7 @@ from innkeeper.prompt.dialect import Dialects, Tool
 from innkeeper.prompt.errors import FormatError, LimitError, UnsupportedError, UsageError, Where
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note, NoteKind
+from innkeeper.prompt.text import kind_of
 
 if TYPE_CHECKING:
     from innkeeper.inference.routing.route import Route
@@ -105,17 +106,27 @@ class Fields:
     def number(self, name: str) -> int | float | None:
         """A number; of tokens, a whole one that a model can write."""
         value = self.take(name)
+        value = int(value) if name in _COUNTS and isinstance(value, float) and value.is_integer() else value
         if name in _COUNTS and value is not None and (type(value) is not int or value < 0):
             raise self.wrong(name, "a whole number, at least 0")
         if value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)):
             return value
         raise self.wrong(name, "a number")
 
+    def texts(self, name: str) -> Any:
+        """A text, or a list of texts, as it stands."""
+        value = self.take(name)
+        listed = value if isinstance(value, list) else () if value is None else (value,)
+        if not all(isinstance(text, str) for text in listed):
+            raise self.wrong(name, "a text or a list of texts")
+        return value
+
     def choices(self) -> int:
         """How many answers are wanted, under ``n``. Raises `LimitError` for more than `MAX_CHOICES`."""
         count = self.take("n")
         if count is None:
             return 1
+        count = int(count) if isinstance(count, float) and count in range(1, MAX_CHOICES + 1) else count
         if type(count) is not int or count < 1:
             raise self.wrong("n", "a whole number, at least 1")
         if count > MAX_CHOICES:
@@ -159,8 +170,16 @@ _NUMBERS: Final = frozenset(
 
 def option_fields(fields: Fields, names: Iterable[str]) -> dict[str, Any]:
     """The options among these names that the request has."""
-    taken = {name: fields.number(name) if name in _NUMBERS else fields.take(name) for name in names}
+    taken = {name: _option(fields, name) for name in names}
     return {name: value for name, value in taken.items() if value is not None}
+
+
+def _option(fields: Fields, name: str) -> Any:
+    if name in _NUMBERS:
+        return fields.number(name)
+    if name == "response_format":
+        return fields.mapping(name) or None
+    return fields.texts(name) if name == "stop" else fields.take(name)
 
 
 class ToolFields(NamedTuple):
@@ -196,14 +215,18 @@ def _tool(raw: Mapping[str, Any], where: Where, schema: str) -> Tool:
     name, described, parameters = fields.get("name"), fields.get("description"), fields.get(schema)
     if not isinstance(name, str) or not name.strip():
         raise UsageError("a function must have a name", where=where)
+    if not isinstance(described, str | None):
+        raise UsageError(f"the description of a function must be text, not {kind_of(described)}", where=where)
+    if not isinstance(parameters, Mapping | None):
+        raise UsageError(f"the {schema} of a function must be an object, not {kind_of(parameters)}", where=where)
     known = {"type", "name", "description", schema, "strict"}
     rest = {key: value for key, value in fields.items() if key not in known and value is not None}
     outer = {key: value for key, value in raw.items() if key not in ("type", "function") and value is not None}
     own = {**outer, **({"function": rest} if rest else {})} if nested else rest
     return Tool(
         name=name,
-        description=described if isinstance(described, str) else "",
-        parameters=freeze(parameters) if isinstance(parameters, Mapping) else EMPTY,
+        description=described or "",
+        parameters=EMPTY if parameters is None else freeze(parameters),
         strict=fields["strict"] if isinstance(fields.get("strict"), bool) else None,
         extra=freeze(own),
     )
@@ -290,8 +313,7 @@ _MESSAGES: Final = "anthropic-messages"
 
 def _lost(request: GenerationRequest) -> tuple[Note, ...]:
     """What of a request no other protocol has."""
-    if unknown := next((name for name in _ELSEWHERE if name in request.extra), None):
-        raise UnknownReferenceError(unknown)
+    check_references(request)
     metadata = request.metadata and request.surface != _MESSAGES
     fields = [*request.extra, *(["metadata"] if metadata else []), *request.headers]
     kinds = [str(tool.get("type")) for tool in request.hosted]
@@ -314,6 +336,12 @@ class UnknownReferenceError(UsageError):
         super().__init__(
             f"there is no {name} of this id here", where=Where(path=name), hint=hint, code=f"{name}_not_found"
         )
+
+
+def check_references(request: GenerationRequest) -> None:
+    """Let a request pass that names nothing which only a provider of its protocol has. Raises `UnknownReferenceError`."""
+    if unknown := next((name for name in _ELSEWHERE if name in request.extra), None):
+        raise UnknownReferenceError(unknown)
 
 
 def check_raw(request: GenerationRequest, raw: ModelRequest, route: Route, adapter: Adapter) -> ModelRequest:

@@ -48,7 +48,12 @@ def openai_pages(answering: CompletionHandler, store: ResponseStore, started: in
         if web.headers.get(MODE, CANONICAL) != CANONICAL:
             raise UnsupportedError("embeddings have no other mode", where=Where(path=MODE), hint="leave the mode out")
         body, ticket = await json_body(web), ticket_of(web)
-        name = Fields(body).model()
+        fields = Fields(body)
+        name = fields.model()
+        if not isinstance(fields.take("input") or None, str | list):
+            raise UsageError(
+                "there is nothing to embed", where=Where(path="input"), hint="send input: a text or a list of them"
+            )
         answering.allow(ticket, name)
         ticket.record.operation = "embeddings"
         return json_response(await unless_gone(web.receive, answering.models.embeddings(body)))

@@ -93,6 +93,7 @@ STORED: Final = (
     HttpPath(stored.CHANGE, _CONVERSATION, tag="conversations"),
     HttpPath(stored.REMOVE, _CONVERSATION, "DELETE", tag="conversations"),
     HttpPath(stored.MESSAGES, f"{_CONVERSATION}/messages", "GET", tag="conversations"),
+    HttpPath(stored.ITEMS, f"{_CONVERSATION}/items", "GET", tag="conversations"),
     HttpPath(stored.PIN_MESSAGE, _MESSAGE, tag="conversations"),
     HttpPath(stored.DELETE_MESSAGE, _MESSAGE, "DELETE", tag="conversations"),
     HttpPath(stored.REMEMBER, "/v1/memories", tag="conversations", status=201),

@@ -16,7 +16,7 @@ import msgspec
 from innkeeper.conversation.state import ClientConversation, StateStore, conversation_scope, turns_of
 from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.requests.raw import refuse_raw
-from innkeeper.inference.requests.request import GenerationRequest
+from innkeeper.inference.requests.request import GenerationRequest, check_references
 from innkeeper.inference.routing.models import EmbeddingsError, ModelAnswer, ModelCard, ModelNotFoundError, RouteModels
 from innkeeper.inference.routing.route import Route
 from innkeeper.prompt import Note, NoteKind, fresh_seed, utc_now
@@ -170,11 +170,13 @@ class ProfileModels:
         """Resolve a request to a profile into the turn that is built for it: route, options, moment, chance, and state.
 
         ``seed`` counts where neither profile nor request says another, ``state`` in place of the conversation's, and ``over``
-        in place of the turn's own fields. Raises `ModelNotFoundError`, as `Routes.of_profile`, and what the store raises.
+        in place of the turn's own fields. Raises `ModelNotFoundError`, `UnknownReferenceError`, as `Routes.of_profile`, and what
+        the store raises.
         """
         if request.model not in self._profiles:
             raise ModelNotFoundError(request.model, self._profiles)
         refuse_raw(request, "the profile")
+        check_references(request)
         profile = self._profiles.document(request.model)
         route = self._known.of_profile(profile, self._routes.addresses)
         scope, named = _scope(request, caller)
