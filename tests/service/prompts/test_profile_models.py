@@ -200,7 +200,7 @@ def test_a_prompt_that_is_elsewhere_is_not_answered_without(inn: Make, field: st
     models = inn("", ["Good evening."])
     for door in (models.models.answer, models.models.count_tokens):
         with pytest.raises(UnknownReferenceError) as caught:
-            asyncio.run(door(request, "me"))  # type: ignore[arg-type]  # either is a coroutine
+            asyncio.run(door(request, "me"))
         assert (caught.value.http_status, caught.value.details["code"]) == (404, f"{field}_not_found")
     assert models.sent == []
 

@@ -6,7 +6,7 @@ request tries again: with success it closes, with a failure it stays open twice 
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -33,7 +33,7 @@ class Health(msgspec.Struct, frozen=True):
     trying: bool = False
     quarantined: bool = False
 
-    def closed_to(self, now: float) -> str | None:
+    def closed_to(self, now: float) -> Literal["quarantined", "cooldown", "breaker_open"] | None:
         """Why no request may go there now; None where it may."""
         if self.quarantined:
             return "quarantined"
