@@ -210,17 +210,13 @@ _fields: Final = cache(msgspec.structs.fields)
 
 def _converted(key: str, value: Any, kind: Any, *, lax: bool) -> Any:
     """A value as the type of its field; 5.0 is a whole number, as in JSON Schema. Raises `UsageError` that names ``key``."""
-    if isinstance(value, float) and value.is_integer() and int in (kind, *get_args(kind), *_inner(kind)):
-        value = int(value)
+    if isinstance(value, float) and value.is_integer():
+        members = (kind, *get_args(kind), *(each for member in get_args(kind) for each in get_args(member)))
+        value = int(value) if int in members else value
     try:
         return convert(value if _is_struct(kind) else _without_surrogates(value), kind, strict=not lax)
     except msgspec.ValidationError as error:
         raise _mismatch(key, error) from None
-
-
-def _inner(kind: Any) -> tuple[Any, ...]:
-    """The types in the members of a union, which may be annotated."""
-    return tuple(each for member in get_args(kind) for each in get_args(member))
 
 
 def _check_known(body: Mapping[str, Any], names: list[str]) -> None:

@@ -44,18 +44,14 @@ def read_messages(body: Mapping[str, Any]) -> GenerationRequest:
     )
 
 
-def _stops(fields: Fields) -> list[str] | None:
-    stops = fields.texts("stop_sequences")
-    if not isinstance(stops, list | None):
-        raise fields.wrong("stop_sequences", "a list")
-    return stops or None
-
-
 def _options(fields: Fields) -> dict[str, Any]:
     options = option_fields(fields, _OPTIONS)
     output, choice = fields.fields("output_config"), fields.mapping("tool_choice")
+    stops = fields.texts("stop_sequences")
+    if isinstance(stops, str):
+        raise fields.wrong("stop_sequences", "a list of texts")
     chosen = {
-        "stop": _stops(fields),
+        "stop": stops or None,
         "response_format": output.take("format"),
         "reasoning_effort": output.take("effort"),
         "tool_choice": {key: value for key, value in choice.items() if key in ("type", "name")} or None,
