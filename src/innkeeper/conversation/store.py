@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
+from itertools import takewhile
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from innkeeper.content.chat import Chat
+from innkeeper.content.chat_message import ChatMessage
 from innkeeper.content.files.loading import load_chat
-from innkeeper.content.files.saving import append_to_chat, save_chat
+from innkeeper.content.files.saving import append_to_chat, locked_for_writing, save_chat
+from innkeeper.content.json.text import encode_json
 from innkeeper.prompt.errors import UsageError, Where
 
 T = TypeVar("T")
@@ -32,16 +37,21 @@ class ConversationStore(Protocol[T]):
 class ChatFile:
     """A chat in a file in SillyTavern's format. A new message is added to the file; after any other change it is rewritten.
 
+    Where other programs write to the file too, their messages stay in it; ``report`` gets a sentence about that, once.
     ``chat`` is the chat that the file has.
     """
 
-    def __init__(self, path: Path, chat: Chat | None = None) -> None:
+    def __init__(self, path: Path, chat: Chat | None = None, report: Callable[[str], None] = lambda _: None) -> None:
         self.path = path
         self._written = chat
+        self._report = report
+        self._is_new = self._is_shared = False
+        self._stamp: tuple[int, ...] = ()
 
     def load(self) -> Chat | None:
         """Return the chat in the file; None without one. Raises what `load_chat` raises, and `UsageError`."""
-        if self._is_empty():
+        self._stamp, self._is_new = self._look(), self._is_empty()
+        if self._is_new:
             return None
         chat = load_chat(self.path, lenient=True)
         if chat.header is None and not any(message.data for message in chat.messages):
@@ -51,17 +61,59 @@ class ChatFile:
         return chat
 
     def keep(self, conversation: Chat) -> None:
-        """Write the changes. Raises `OutputExistsError` for a file that was not loaded."""
-        chat, before = conversation, self._written
-        if chat is before:
+        """Write the changes. Raises `MissingFileError`, and `OutputExistsError` for a file that was not loaded."""
+        if conversation is self._written:
             return
-        if before is None:
+        with locked_for_writing(self.path):
+            if self._stamp and self._look() != self._stamp and not self._is_empty():
+                self._share()
+            self._write(conversation, self._written)
+            self._written, self._stamp = conversation, self._look()
+
+    def _write(self, chat: Chat, before: Chat | None) -> None:
+        if self._is_empty() or (before is None and not self._is_new):
             save_chat(self.path, chat, force=self._is_empty())
+        elif before is None:
+            append_to_chat(self.path, *self._beyond_beginning(chat), chat=chat)
         elif chat.header is before.header and chat.messages and chat.messages[:-1] == before.messages:
             append_to_chat(self.path, chat.messages[-1], chat=before)
         else:
-            save_chat(self.path, chat, force=True)
-        self._written = chat
+            save_chat(self.path, chat.append(*self._others(before)) if self._is_shared else chat, force=True)
+
+    def _beyond_beginning(self, chat: Chat) -> tuple[ChatMessage, ...]:
+        """The messages without those that the file of another program begins with, such as the greeting."""
+        there = load_chat(self.path, lenient=True).messages
+        pairs = takewhile(lambda pair: _words(pair[0]) == _words(pair[1]), zip(chat.messages, there, strict=False))
+        return chat.messages[sum(1 for _ in pairs) :]
+
+    def _others(self, before: Chat) -> list[ChatMessage]:
+        """The messages in the file that other programs wrote."""
+        ours = Counter(encode_json(message.raw) for message in before.messages)
+        others = []
+        for message in load_chat(self.path, lenient=True).messages:
+            line = encode_json(message.raw)
+            if ours[line]:
+                ours[line] -= 1
+            else:
+                others.append(message)
+        return others
+
+    def _share(self) -> None:
+        if not self._is_shared:
+            self._report(f"another program writes to {self.path} too: its messages stay there beside yours")
+        self._is_shared = True
+
+    def _look(self) -> tuple[int, ...]:
+        """What changes with the file."""
+        try:
+            facts = self.path.stat()
+        except OSError:
+            return (0,)
+        return facts.st_size, facts.st_mtime_ns, facts.st_ino
 
     def _is_empty(self) -> bool:
         return not self.path.exists() or self.path.stat().st_size == 0
+
+
+def _words(message: ChatMessage) -> tuple[str, str, str]:
+    return message.role, message.name or "", message.text

@@ -115,7 +115,7 @@ class SessionStart:
         prepared = None if self.assets is None else self.assets.prepared
         if prepared is None:
             path, known = self._chat()
-            store = None if path is None else ChatFile(path)
+            store = None if path is None else ChatFile(path, report=_say)
             alone = self.kind == "ask"
             return begin_chat(self.request, handle, store=store, greeting=greeting, known=known, alone=alone)
         handle = replace(handle, media=prepared.media)
@@ -152,7 +152,7 @@ class SessionStart:
 
         path = Path(logged.chat.path) if logged.chat.path else None
         if path is not None and path.exists():
-            talk = begin_chat(self.request, handle, store=ChatFile(path))
+            talk = begin_chat(self.request, handle, store=ChatFile(path, report=_say))
         else:
             talk = begin_chat(self.request, handle, known=load_chat(logged.messages, lenient=True))
             if path is not None:
@@ -203,3 +203,7 @@ class SessionStart:
                 yield SettingValue(name, choice[name], "log", f"conversation {self.logged.chat.id}")
             else:
                 yield self.settings.value(name, limits.get(name, self.options.get(name)))
+
+
+def _say(sentence: str) -> None:
+    click.echo(f"innkeeper: {sentence}", err=True)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from threading import get_ident
 from typing import IO
 
 from innkeeper.content.character import Character
@@ -17,6 +18,7 @@ from innkeeper.content.chat_message import ChatMessage
 from innkeeper.content.errors import LIMITS, MissingFileError, OutputExistsError
 from innkeeper.content.files.format import CardFile, Formats
 from innkeeper.content.files.formats import FORMATS, card_bytes
+from innkeeper.content.files.private import one_writer
 from innkeeper.content.json.text import decode_json, encode_json
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.prompt.errors import InputError, UsageError, Where
@@ -76,6 +78,17 @@ def append_to_chat(path: str | os.PathLike[str], *messages: ChatMessage, chat: C
         os.fsync(file.fileno())
 
 
+@contextmanager
+def locked_for_writing(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Nobody else that asks so writes beside this file meanwhile. Raises `MissingFileError`."""
+    folder = Path(path).resolve().parent
+    with ExitStack() as stack:
+        if folder.is_dir():
+            with _output_errors(os.fspath(path)):
+                stack.enter_context(one_writer(folder))
+        yield
+
+
 def _joint(file: IO[bytes]) -> bytes:
     """Return what must separate the file's last line from a new one; an unfinished last line is cut off."""
     end = file.seek(0, os.SEEK_END)
@@ -107,13 +120,25 @@ def save_bytes(path: str | os.PathLike[str], data: bytes, *, force: bool = False
     with _output_errors(name):
         if not force and target.exists():
             raise OutputExistsError(f"{name!r} exists already", hint="choose another name; --force overwrites it")
-        draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+        draft = target.with_name(f".{target.name}.{os.getpid()}.{get_ident()}.tmp")
         try:
             _write_through(draft, data)
+            if not force:
+                _claim(draft, target)
             draft.replace(target)
         finally:
             with suppress(OSError):
                 draft.unlink(missing_ok=True)
+
+
+def _claim(draft: Path, target: Path) -> None:
+    """Have the target be this draft, unless somebody else has made one since it was looked for. Raises `OutputExistsError`."""
+    try:
+        target.hardlink_to(draft)
+    except FileExistsError:
+        raise OutputExistsError(f"{str(target)!r} exists already", hint="somebody else has just made it") from None
+    except OSError:  # a disk without links
+        return
 
 
 def _write_through(path: Path, data: bytes) -> None:
