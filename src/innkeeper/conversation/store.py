@@ -66,7 +66,9 @@ class ChatFile:
             return
         with locked_for_writing(self.path):
             if self._stamp and self._look() != self._stamp and not self._is_empty():
-                self._share()
+                if not self._is_shared:
+                    self._report(f"another program writes to {self.path} too: its messages stay there beside yours")
+                self._is_shared = True
             self._write(conversation, self._written)
             self._written, self._stamp = conversation, self._look()
 
@@ -97,11 +99,6 @@ class ChatFile:
             else:
                 others.append(message)
         return others
-
-    def _share(self) -> None:
-        if not self._is_shared:
-            self._report(f"another program writes to {self.path} too: its messages stay there beside yours")
-        self._is_shared = True
 
     def _look(self) -> tuple[int, ...]:
         """What changes with the file."""

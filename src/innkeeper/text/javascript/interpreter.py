@@ -184,7 +184,9 @@ class Interpreter:
         except quickjs.JSException as error:
             failure = str(error)
             if "interrupted" in failure and self._handler is None:
-                _end()
+                end_build("patterns")
+                what, name = "a regular expression's search, in seconds,", "MAX_UNCOUNTED_SECONDS"
+                raise LimitError(what, limit=name, allowed=MAX_UNCOUNTED_SECONDS) from None
             if "RangeError" not in failure:
                 self.drop()
         return _Answer(value, failure, self._interrupts)
@@ -222,13 +224,6 @@ def _value(answer: _Answer) -> Any:
     if answer.error:
         raise TimeoutError(answer.error)
     return answer.value
-
-
-def _end() -> None:
-    """End the build, whose steps cannot be counted here."""
-    end_build("patterns")
-    what = "a regular expression's search, in seconds,"
-    raise LimitError(what, limit="MAX_UNCOUNTED_SECONDS", allowed=MAX_UNCOUNTED_SECONDS)
 
 
 _Handler: Final = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
