@@ -1,6 +1,7 @@
 """``innkeeper ask``: one message and its reply, from a card to the wire; what was said goes on, is found again and explained."""
 
 import json
+import signal
 import stat
 from collections.abc import Iterator
 from contextlib import closing
@@ -8,10 +9,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
-from innkeeper.cli.talk.log import log_path
+from innkeeper.cli.talk.conversation import TerminalChat
+from innkeeper.cli.talk.log import RecordedTurn, log_path
 from innkeeper.inference import EchoServer, Fault
+from innkeeper.inference.client import model_clients
+from innkeeper.inference.client.model_clients import client_options
 from tests.cli.running import Run
 from tests.shared import ROOT
 
@@ -272,6 +277,50 @@ def test_stopped(run: Run, server: EchoServer, monkeypatch: pytest.MonkeyPatch) 
     assert run("ask", CARD, "Hello").code == 130
     line = run("log", "show", "--json").data["lines"][0]
     assert (line["ended"], line["reply"]) == ("stopped", "".join(heard).strip())
+
+
+@pytest.mark.parametrize("index", ["0", "1000000000", "-5", "1e400", "null", '"x"'])
+@pytest.mark.parametrize("text", ["", "Wait."])
+def test_calls_that_nobody_runs_are_told(run: Run, index: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever number a call has: an error where nothing else was said, a note beside a text, never an empty line."""
+    call = f'{{"index":{index},"id":"c1","type":"function","function":{{"name":"tide","arguments":"{{}}"}}}}'
+    delta = f'{{"choices":[{{"delta":{{"content":{json.dumps(text)},"tool_calls":[{call}]}}}}]}}'
+    end = '{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}'
+    content = "".join(f"data: {line}\n\n" for line in (delta, end, "[DONE]"))
+    reply = httpx.Response(200, content=content, headers={"content-type": "text/event-stream"})
+    transport = httpx.MockTransport(lambda _: reply)
+    monkeypatch.setattr(
+        model_clients, "client_options", lambda given: {**client_options(given), "transport": transport}
+    )
+    monkeypatch.setenv("INNKEEPER_API_KEY", KEY)
+    ran = run("ask", CARD, "Hello", "--model", "openai:gpt-4o")
+    assert (ran.code == 0) is bool(text)
+    assert "the model calls tools that nobody runs here: tide" in ran.err
+    assert ran.out.strip() == text
+
+
+def test_sigterm_keeps_what_had_come(run: Run, server: EchoServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At both commands, as Ctrl-C does; a chat ends with it, and the handler of before is there again."""
+    before = signal.getsignal(signal.SIGTERM)
+    heard: list[str] = []
+
+    def write(piece: str) -> None:
+        heard.append(piece)
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr("innkeeper.cli.talk.commands._write", write)
+    assert run("ask", CARD, "Hello").code == 130
+    assert run("log", "show", "--json").data["lines"][0]["reply"] == "".join(heard).strip() != ""
+    record = TerminalChat._record
+
+    def recorded(talk: TerminalChat, turn: RecordedTurn) -> None:
+        record(talk, turn)
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(TerminalChat, "_record", recorded)
+    assert run("chat", CARD, input="One\nTwo\n").code == 143
+    assert "Two" not in texts(server)
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_a_file_that_is_gone(run: Run, server: EchoServer, tmp_path: Path) -> None:

@@ -11,11 +11,14 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+import click
 import msgspec
 
 from innkeeper.cli.settings.keys import key_for
 from innkeeper.cli.settings.model_choice import LOCAL, ModelChoice
+from innkeeper.inference.errors import DecodeError
 from innkeeper.prompt import Plan, Ports, UsageError
+from innkeeper.prompt.text import shorten
 
 if TYPE_CHECKING:
     from innkeeper.cli.settings.settings import UserSettings
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from innkeeper.inference.adapters.adapter import ModelRequest
     from innkeeper.inference.local.model import LocalModel
     from innkeeper.inference.response.events import ModelEvent
+    from innkeeper.inference.response.response import ModelResponse
     from innkeeper.inference.routing.route import Route
     from innkeeper.prompt import TokenCounter
     from innkeeper.prompt.machine import Secret
@@ -95,11 +99,16 @@ class ModelHandle:
         return request_for(plan, route, stream=stream)
 
     def answer(self, plan: Plan, on_delta: Callable[[str], Any]) -> PlanAnswer:
-        """Answer a plan; ``on_delta`` is called with each piece of text. Raises `ProviderError` and its subclasses."""
+        """Answer a plan; ``on_delta`` is called with each piece of text.
+
+        Raises `ProviderError` and its subclasses, `DecodeError` for calls of tools that nobody runs among them.
+        """
         from innkeeper.inference.client.model_clients import answered, chat_usage
         from innkeeper.inference.response.views.chat import finish_reason
 
         response = answered(self.client.events(self.request(plan)), self.model, on_delta)
+        if response.calls:
+            _refuse_calls(response)
         return PlanAnswer(response.text, finish_reason(response), chat_usage(response))
 
     def close(self) -> None:
@@ -107,6 +116,16 @@ class ModelHandle:
         self.client.close()
         if self.local is not None:
             self.local.close()
+
+
+def _refuse_calls(response: ModelResponse) -> None:
+    """Say that tools were called which nobody runs here: in a note beside a text, else in the error."""
+    names = ", ".join(dict.fromkeys(shorten(call.name, 60) for call in response.calls))
+    message = f"the model calls tools that nobody runs here: {names}"
+    hint = "offer them with --tool FILE.py:FUNCTION or --mcp COMMAND"
+    if not response.text.strip():
+        raise DecodeError(message, hint=hint)
+    click.echo(f"innkeeper: {message} ({hint})", err=True)
 
 
 class Nobody:

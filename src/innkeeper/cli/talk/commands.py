@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
@@ -99,16 +101,30 @@ def ask(words: tuple[str, ...], *, dry_run: bool, as_json: bool, **options: Any)
     with opened_tools(options) as tools, closing(opening.conversation()) as talk:
         talk.tools = tools
         on_delta = (lambda _: None) if as_json else _write
-        talk.take("normal", on_delta, message)
-        while talk.conversation.waiting:
-            on_delta("\n\n")
-            talk.take("normal", on_delta)
+        with _on_sigterm(signal.default_int_handler):
+            talk.take("normal", on_delta, message)
+            while talk.conversation.waiting:
+                on_delta("\n\n")
+                talk.take("normal", on_delta)
         turn = talk.last
         if as_json and turn is not None:
             click.echo(json.dumps(_facts(talk, turn), ensure_ascii=False))
         elif not as_json:
             click.echo()
     return INTERRUPTED if turn is not None and turn.end == "stopped" else 0
+
+
+@contextmanager
+def _on_sigterm(handler: Callable[..., Any]) -> Iterator[None]:
+    """Have SIGTERM end a reply as Ctrl-C does: what has come of it is kept."""
+    if current_thread() is not main_thread():  # only there a process is told of signals
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _text(words: tuple[str, ...]) -> str:
@@ -202,5 +218,6 @@ def chat(files: tuple[str, ...], **options: Any) -> None:
         if opening.assets is not None and opening.assets.prepared is not None:
             click.echo(f"{opening.assets.prepared}. The folder is only read; /save FILE keeps this chat.", err=True)
         shell = Shell(talk, opening.other, history=not options["no_log"] and opening.settings.get("logging"))
-        shell.run()
+        with _on_sigterm(shell.stop):
+            shell.run()
     click.get_current_context().exit(shell.exit_code)

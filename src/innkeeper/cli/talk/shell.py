@@ -33,6 +33,10 @@ class _Command(NamedTuple):
     run: Callable[[Shell, str], None]
 
 
+TERMINATED: Final = 143
+"""Exit code: stopped by SIGTERM."""
+
+
 class Shell:
     """Reads lines from stdin until its end or ``/quit``, and answers them.
 
@@ -86,7 +90,8 @@ class Shell:
             line = self._lines.read(f"{printable(self.talk.conversation.user_name)}> ", draft)
         except KeyboardInterrupt:
             self._print()
-            self._say("/quit or Ctrl-D leaves")
+            if self.going:
+                self._say("/quit or Ctrl-D leaves")
             return ""
         if line is None and self._lines.live:
             self._print()
@@ -103,6 +108,11 @@ class Shell:
             self._print()
             self._say("stopped; /retry asks again")
 
+    def stop(self, *_: object) -> None:
+        """Leave, as a signal asks: a reply that is under way is kept as far as it has come. Raises `KeyboardInterrupt`."""
+        self.going, self.exit_code = False, TERMINATED
+        raise KeyboardInterrupt
+
     def _take(self, line: str) -> None:
         if not line.startswith("/") or line.startswith("//"):
             self._send(line.removeprefix("/") if line.startswith("//") else line)
@@ -115,7 +125,7 @@ class Shell:
 
     def _send(self, text: str) -> None:
         self._reply(lambda hear: self.talk.take("normal", hear, text))
-        while self.talk.conversation.waiting:
+        while self.going and self.talk.conversation.waiting:
             self._reply(lambda hear: self.talk.take("normal", hear))
 
     # ------------------------------------------------------------------------------------------------------ commands
