@@ -29,7 +29,7 @@ class Piece(msgspec.Struct, frozen=True):
 
     def fields(self) -> dict[str, Any]:
         """The fields of its own, JSON-ready."""
-        fields: dict[str, Any] = jsonable(self.own)
+        fields: dict[str, Any] = jsonable(self.own) if self.own else {}
         return fields
 
 

@@ -15,6 +15,8 @@ SAID = {"role": "user", "content": "Hello"}
 CALLED = {"type": "function_call", "call_id": "call_1", "name": "add", "arguments": '{"a":1}'}
 TOLD = {"type": "function_call_output", "call_id": "call_1", "output": "1"}
 RESULT = message("tool", "1", tool_call_id="call_1")
+AROUND = [{"type": "text", "text": "Well"}, {"type": "call"}, {"type": "text", "text": "There"}]
+"""Texts before and after a call, in their order."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,17 @@ CASES = [
         "words-before-a-call",
         [HELLO, message("assistant", "Well", tool_calls=[call()]), RESULT],
         [SAID, {"role": "assistant", "content": "Well"}, CALLED, TOLD],
+    ),
+    Case(
+        "words-around-a-call",
+        [HELLO, message("assistant", "Well\nThere", tool_calls=[call()], parts=AROUND), RESULT],
+        [
+            SAID,
+            {"role": "assistant", "content": "Well"},
+            CALLED,
+            {"role": "assistant", "content": "There"},
+            TOLD,
+        ],
     ),
     Case(
         "the-item-of-a-call",

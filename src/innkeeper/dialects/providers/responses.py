@@ -101,7 +101,7 @@ def _instructions(talk: TurnSequence) -> tuple[str, list[Turn]]:
 
 
 def _items(turn: Turn, report: Report) -> list[dict[str, Any]]:
-    own = {name: jsonable(value) for name, value in turn.item.items() if name != "type"}
+    own = {name: jsonable(value) for name, value in turn.item.items() if name != "type"} if turn.item else {}
     if turn.role == TOOL:
         output = _content(pieces_of(turn), turn, report)
         return [{"type": "function_call_output", **own, "call_id": turn.call_id or "", "output": output}]
@@ -137,6 +137,9 @@ def _item(piece: Piece, turn: Turn, report: Report) -> dict[str, Any] | None:
 
 def _content(pieces: list[Piece], turn: Turn, report: Report) -> Any:
     """The text alone, or parts in order where there is more to say."""
+    refusal = turn.rest.get("refusal")
+    if not refusal and len(pieces) == 1 and pieces[0].kind == "text" and not pieces[0].own:
+        return pieces[0].value
     kind = "output_text" if turn.role == ASSISTANT else "input_text"
     parts = []
     for piece in pieces:
@@ -144,11 +147,10 @@ def _content(pieces: list[Piece], turn: Turn, report: Report) -> Any:
         written = media_part(piece.value, turn.index, part, report) if text is None else text
         if written is not None:
             parts.append({**written, **piece.fields()})
-    refusal = turn.rest.get("refusal")
     if refusal:
         parts.append({"type": "refusal", "refusal": jsonable(refusal)})
-    plain = len(parts) == 1 and parts[0].keys() == {"type", "text"}
-    return turn.text if plain or not parts else parts
+    alone = len(parts) == 1 and parts[0].keys() == {"type", "text"}
+    return parts[0]["text"] if alone else parts or turn.text
 
 
 def _thought(part: Mapping[str, Any], turn: Turn, report: Report) -> dict[str, Any] | None:
@@ -162,5 +164,6 @@ def _thought(part: Mapping[str, Any], turn: Turn, report: Report) -> dict[str, A
 
 def _call(call: ToolCall) -> dict[str, Any]:
     item_id = call.raw.get("item_id")
-    own: dict[str, Any] = jsonable(call.raw.get("item") or ({"id": item_id} if item_id else {}))
+    item = call.raw.get("item") or ({"id": item_id} if item_id else None)
+    own: dict[str, Any] = jsonable(item) if item else {}
     return {"type": "function_call", **own, "call_id": call.id, "name": call.name, "arguments": call.text()}
