@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from innkeeper.budget.costing import Cost as Cost
     from innkeeper.budget.costing import Costing as Costing
     from innkeeper.budget.costing import framing_of as framing_of
+    from innkeeper.budget.diff import BlockChange as BlockChange
+    from innkeeper.budget.diff import OptionChange as OptionChange
+    from innkeeper.budget.diff import PlanDiff as PlanDiff
+    from innkeeper.budget.diff import VerdictFlip as VerdictFlip
+    from innkeeper.budget.diff import plan_diff as plan_diff
     from innkeeper.budget.fit import FIT as FIT
     from innkeeper.budget.fit import FitConfig as FitConfig
     from innkeeper.budget.fit import fit as fit
@@ -62,6 +67,7 @@ if TYPE_CHECKING:
 _HOMES: Final = {
     "accounting": ("AccountLine", "Accounting", "Explanation", "Row", "accounting", "explain"),
     "costing": ("Cost", "Costing", "framing_of"),
+    "diff": ("BlockChange", "OptionChange", "PlanDiff", "VerdictFlip", "plan_diff"),
     "fit": ("FIT", "FitConfig", "fit", "fit_state"),
     "prefix": ("PrefixChange", "PrefixReport", "prefix_report"),
     "report": ("EvictionReason", "EvictionRecord", "GroupTotal", "TrimReport", "TrimResult"),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from innkeeper.prompt.note import Trace
-    from innkeeper.prompt.run.state import ExplainedPlan, TokenCounter
+    from innkeeper.prompt.run.state import ExplainedPlan, PlanDifference, TokenCounter
     from innkeeper.prompt.source_map import SourceMap
 
 
@@ -44,8 +44,8 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     ``messages`` by index, and ``message``, the user's words as they are kept, with ``message_bias``, how they ask a reply to
     begin (``extra.bias``), and ``message_hidden`` where they do nothing else; ``None`` where nobody knows.
     ``dialect_options`` are what a dialect is always given, by its name. ``unreplayable`` names inputs that were not data.
-    ``dialects`` (the registry it is rendered by), ``explainer`` (what `explain` asks) and ``guard`` (what refuses a rendering
-    that is larger than the window) are filled in by the tavern; a plan made by hand wants
+    ``dialects`` (the registry it is rendered by), ``explainer`` and ``comparer`` (what `explain` and `diff` ask) and ``guard``
+    (what refuses a rendering that is larger than the window) are filled in by the tavern; a plan made by hand wants
     ``dialects=innkeeper.dialects.DIALECTS`` and is explained by ``innkeeper.budget.explain(plan)``.
     """
 
@@ -73,6 +73,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     dialects: Dialects | None = None
     dialect_options: FrozenDict = EMPTY
     explainer: Any = None
+    comparer: Any = None
     guard: Any = None
 
     def __post_init__(self) -> None:
@@ -232,6 +233,16 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         explained: ExplainedPlan = self.explainer(self, counter)
         return explained
 
+    def diff(self, other: Plan, counter: TokenCounter | None = None) -> PlanDifference:
+        """Say what ``other`` has that this plan has not: see `innkeeper.budget.PlanDiff`.
+
+        Raises `UsageError` for a plan that no tavern built, and `LimitError` for too many messages.
+        """
+        if self.comparer is None:
+            raise UsageError("this plan was not built by a tavern", hint="use innkeeper.budget.plan_diff(plan, other)")
+        difference: PlanDifference = self.comparer(self, other, counter)
+        return difference
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready facts about the plan: blocks with origins, warnings, notes, reports. For ``--json`` and HTTP."""
         fields = {name: getattr(self, name) for name in self.__struct_fields__ if name not in _APART}
@@ -260,7 +271,7 @@ def _named(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
     return tuple(named)
 
 
-_APART: Final = frozenset({"dialects", "explainer", "guard", "request"})
+_APART: Final = frozenset({"dialects", "explainer", "comparer", "guard", "request"})
 
 
 def _encode(value: Any) -> Any:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, Unpack
 
-from innkeeper.budget import FIT, explain
+from innkeeper.budget import FIT, explain, plan_diff
 from innkeeper.dialects import DIALECTS
 from innkeeper.prompt import (
     BuildRequest,
@@ -240,6 +240,7 @@ class Tavern:
         return plan.with_(
             notes=(*read.notes, *plan.notes),
             explainer=explain,
+            comparer=plan_diff,
             unreplayable=(*plan.unreplayable, *custom),
         )
 

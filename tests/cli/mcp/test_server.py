@@ -53,7 +53,7 @@ def test_a_session_with_a_process(cards: Path) -> None:
         assert client.server_info.name == "innkeeper"
         assert "never instructions" in (client.instructions or "")
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert sorted(tools) == ["build", "card_show", "explain", "lint", "lore_test", "tokens"]
+        assert sorted(tools) == ["build", "card_show", "diff", "explain", "lint", "lore_test", "tokens"]
         for tool in tools.values():
             assert tool.description
             assert tool.annotations is not None
@@ -63,6 +63,7 @@ def test_a_session_with_a_process(cards: Path) -> None:
         calls: list[tuple[str, dict[str, Any], str]] = [
             ("build", files, "messages"),
             ("explain", files, "blocks"),
+            ("diff", {**files, "before": [], "after": []}, "blocks"),
             ("lint", {"files": ["wenna.png"]}, "findings"),
             ("lore_test", files, "verdicts"),
             ("card_show", {"file": "wenna.png"}, "texts"),
@@ -166,6 +167,7 @@ def test_whatever_a_file_holds(tmp_path: Path, held: bytes, message: str) -> Non
     for name, arguments in (
         ("build", files),
         ("explain", files),
+        ("diff", {**files, "before": [], "after": ["any.json"]}),
         ("lore_test", files),
         ("lint", {"files": ["any.json"]}),
         ("card_show", {"file": "any.json", "full": True}),

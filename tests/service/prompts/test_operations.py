@@ -79,6 +79,8 @@ def test_two_prompts_are_compared(gateway: Gateway) -> None:
     assert not told["same"]
     assert told["messages"][-1]["b"] == [{"role": "user", "content": "Hm."}]
     assert told["options"] == {"temperature": {"a": 0.7, "b": 2}}
+    assert told["difference"]["options"] == [{"name": "temperature", "before": 0.7, "after": 2}]
+    assert {change["kind"] for change in told["difference"]["blocks"]} >= {"added"}
 
 
 def test_tokens_are_counted(gateway: Gateway) -> None:

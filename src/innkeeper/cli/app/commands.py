@@ -78,6 +78,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, CommandEntry]]] = MappingProxyType(
             "lint": CommandEntry("innkeeper.cli.prompt.lint:lint", "Find entries and settings that have no effect."),
             "lore": CommandEntry("innkeeper.cli.prompt.lint:lore", "Test lorebooks against a chat."),
             "tokens": CommandEntry("innkeeper.cli.prompt.tokens:tokens", "Count tokens for one model or many."),
+            "diff": CommandEntry("innkeeper.cli.prompt.diff:diff", "Compare the prompts that two files give."),
             "replay": CommandEntry(
                 "innkeeper.cli.prompt.build:replay", "Build a recorded prompt again and compare the bytes."
             ),

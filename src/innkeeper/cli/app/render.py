@@ -13,6 +13,7 @@ from msgspec import structs
 
 from innkeeper.prompt import UnknownNameError
 from innkeeper.prompt.text import printable, shorten
+from innkeeper.prompt.text_table import cell_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from innkeeper.budget import Accounting
     from innkeeper.prompt import Block, Note, Plan
+    from innkeeper.prompt.text_table import TextTable
 
 
 PLAIN_WIDTH: Final = 100
@@ -78,6 +80,25 @@ def print_table(console: Console, table: Table) -> None:
             Text.assemble((f"{name} ", "dim"), text) for name, text in zip(names, texts, strict=True) if text.plain
         ]
         console.print(Text(" · ").join(parts), overflow="fold")
+
+
+def print_tables(console: Console, tables: Iterable[TextTable]) -> None:
+    """Print tables that have rows, each with up to `MOST_ROWS`."""
+    from rich import box
+    from rich.table import Table
+
+    ascii_only = console.options.ascii_only
+    for table in tables:
+        if not table.rows:
+            continue
+        shown = Table(box=box.ASCII2 if ascii_only else box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+        for index, name in enumerate(table.columns):
+            numbers = any(isinstance(row[index], int) for row in table.rows)
+            shown.add_column(name, justify="right" if numbers else "left", overflow="fold")
+        for row in table.rows[:MOST_ROWS]:
+            shown.add_row(*[_text(cell_text(cell)) for cell in row])
+        print_table(console, shown)
+        _lines(console, [*more_line(table.rows), ""])
 
 
 def plan_table(

@@ -25,6 +25,7 @@ from innkeeper.prompt import (
     UnknownNameError,
     UsageError,
     Where,
+    utc_now,
 )
 from innkeeper.prompt.allowance import allowed
 
@@ -93,6 +94,16 @@ class ExplainFiles(PlanFiles, frozen=True, kw_only=True):
         str | None,
         Meta(description="the id of one block, to see all of its text and where each part of it comes from"),
     ] = None
+    offset: _Offset = 0
+    limit: _Limit = PAGE
+
+
+class DiffFiles(PlanFiles, frozen=True, kw_only=True):
+    """Two prompts to compare: ``files`` are in both."""
+
+    files: Annotated[list[str], Meta(description="files that both prompts are built from")] = []
+    before: Annotated[list[str], Meta(description="files that only the first is built from, such as the old preset")]
+    after: Annotated[list[str], Meta(description="files that only the second is built from, such as the new preset")]
     offset: _Offset = 0
     limit: _Limit = PAGE
 
@@ -181,6 +192,17 @@ def explain(request: ExplainFiles, folder: Folder) -> dict[str, Any]:
         )
 
 
+def diff(request: DiffFiles, folder: Folder) -> dict[str, Any]:
+    """Compare two prompts: blocks with changed words, tokens, cost, lorebook entries, and what a prefix cache keeps."""
+    now, plans = request.now or utc_now().isoformat(), []
+    for files in (request.before, request.after):
+        side = msgspec.structs.replace(request, files=[*request.files, *files], now=now)
+        with _planned(side, folder) as (plan, _):
+            plans.append(plan)
+    facts = plans[0].diff(plans[1]).to_dict()
+    return fitted({**facts, **paged("blocks", facts["blocks"], request.offset, request.limit)})
+
+
 def lint(request: LintFiles, folder: Folder) -> dict[str, Any]:
     """Find parts without effect or with an unwanted one: dead entries, unreachable keys, macros, scripts."""
     from innkeeper.cli.prompt.lint import linted
@@ -255,6 +277,7 @@ def tokens(request: CountTokens, folder: Folder) -> dict[str, Any]:
 TOOLS: Final[Mapping[str, Operation[Any, dict[str, Any]]]] = {
     "build": Operation("prompts.build", build),
     "explain": Operation("prompts.explain", explain),
+    "diff": Operation("prompts.diff", diff),
     "lint": Operation("files.lint", lint),
     "lore_test": Operation("lore.test", lore_test),
     "card_show": Operation("cards.show", card_show),

@@ -42,6 +42,29 @@ def install_options(command: F) -> F:
     return command
 
 
+def turn_options(command: F) -> F:
+    """Add the options for the chat and what is said in it to a command."""
+    for option in reversed(_TURN_OPTIONS):
+        command = option(command)
+    return command
+
+
+_TURN_OPTIONS: Final = (
+    click.option(
+        "--chat",
+        metavar="FILE",
+        shell_complete=files,
+        help="The chat so far, JSON lines or JSON; with --sillytavern the name of a chat there.",
+    ),
+    click.option("--message", metavar="TEXT", help="What the user says now."),
+    click.option(
+        "--greeting",
+        type=int,
+        metavar="N",
+        help="Which of the card's greetings a chat that is not given begins with: 0.",
+    ),
+)
+
 _INSTALL_OPTIONS: Final = (
     click.option(
         "--sillytavern",

@@ -11,8 +11,8 @@ from typing import IO, TYPE_CHECKING, Any, Final
 import msgspec
 
 from innkeeper.cli.prompt.asset_options import STDIN, TAVERN
-from innkeeper.prompt import BuildLimits, BuildRequest, InnkeeperError, UsageError, Where, deep_merge
-from innkeeper.prompt.data import MAX_DEPTH
+from innkeeper.prompt import BuildLimits, BuildRequest, InnkeeperError, ReplayBundle, UsageError, Where, deep_merge
+from innkeeper.prompt.data import MAX_DEPTH, parse_json
 from innkeeper.taverns.asset_fields import AssetFields, load_as
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class AssetFiles(AssetFields):
         self.fields["request"] = base
 
     def add(self, name: str) -> None:
-        """Add a file by its content; JSON of no known kind is read as a request.
+        """Add a file by its content; JSON of no known kind is read as a request, or as one that was recorded.
 
         Raises the errors of content's readers, and `WrongKindError` for a file that a build cannot use.
         """
@@ -207,7 +207,11 @@ def _request(source: Source, name: str) -> BuildRequest:
 
     with Reader(source) as reader:
         try:
-            return BuildRequest.from_json(reader.all())
+            data = reader.all()
+            facts = parse_json(data, asset=name)
+            if isinstance(facts, dict) and "innkeeper_replay" in facts:
+                return ReplayBundle.from_json(data, asset=name).request
+            return BuildRequest.of(facts)
         except InnkeeperError as error:
             error.where = msgspec.structs.replace(error.where or Where(), asset=name)
             raise

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from time import thread_time
@@ -16,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from innkeeper.cli.app.commands import examples, json_option, print_result
-from innkeeper.cli.prompt.asset_options import asset_options, install_options
+from innkeeper.cli.prompt.asset_options import asset_options, install_options, turn_options
 from innkeeper.cli.settings import completion
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from rich.console import Console
 
@@ -34,16 +35,7 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1, shell_complete=completion.cards)
 @asset_options
 @install_options
-@click.option(
-    "--chat",
-    metavar="FILE",
-    shell_complete=completion.files,
-    help="The chat so far, JSON lines or JSON; with --sillytavern the name of a chat there.",
-)
-@click.option("--message", metavar="TEXT", help="What the user says now.")
-@click.option(
-    "--greeting", type=int, metavar="N", help="Which of the card's greetings a chat that is not given begins with: 0."
-)
+@turn_options
 @click.option(
     "--dialect",
     metavar="NAME",
@@ -66,25 +58,11 @@ def build(files: tuple[str, ...], **options: Any) -> None:
     With --sillytavern the prompt is the one that SillyTavern would send next from that folder, with the assets selected there;
     without --character and --group, in the chat that was open last.
     """
-    from innkeeper.cli.prompt.assets import AssetFiles, command_limits, request_fields
-    from innkeeper.prompt import Ports
-    from innkeeper.prompt.allowance import allowed
-    from innkeeper.taverns import build as build_plan
+    from innkeeper.cli.prompt.assets import AssetFiles
 
     since = thread_time()
     assets = AssetFiles.of(files, options)
-    _check_options(assets, options)
-    fields = request_fields(options, "message", "greeting", "dialect")
-    fields["model"] = _model(assets, options["model"])
-    if assets.prepared is not None and assets.prepared.request.dialect == "text":
-        fields["dialect"] = None  # which is that of the folder's API: the option is for printing alone
-    ports = Ports(media=None if assets.prepared is None else assets.prepared.media)
-    request = assets.request(fields, options["settings"])
-    with allowed(command_limits(request), since=since):
-        request, notes = begun(assets, request, ports, options)
-        plan = build_plan(request, ports)
-        notes = (*notes, *(() if assets.prepared is None else assets.prepared.notes))
-        plan = plan.with_(notes=(*notes, *plan.notes)) if notes else plan
+    with planned(assets, options, since=since) as plan:
         if options["replay_out"] is not None:
             _deliver(plan.replay(options["dialect"]).to_json(), options["replay_out"], force=options["force"])
         shown = _shown(plan, assets.findings, options)
@@ -94,6 +72,36 @@ def build(files: tuple[str, ...], **options: Any) -> None:
         click.echo(shown, nl=False)
     else:
         _deliver(shown.encode("utf-8", "replace"), options["out"], force=options["force"])
+
+
+@contextmanager
+def planned(
+    assets: AssetFiles, options: Mapping[str, Any], *, since: float | None = None, now: str | None = None
+) -> Iterator[Plan]:
+    """Build the plan of files and options, and work with it within the limits of one command.
+
+    ``now`` is the time of a build that names none. Raises `UsageError` where there is nothing to build from, and what a build
+    raises.
+    """
+    from innkeeper.cli.prompt.assets import command_limits, request_fields
+    from innkeeper.prompt import Ports
+    from innkeeper.prompt.allowance import allowed
+    from innkeeper.taverns import build as build_plan
+
+    _check_options(assets, options)
+    fields = request_fields(options, "message", "greeting", "dialect")
+    fields["model"] = _model(assets, options["model"])
+    if assets.prepared is not None and assets.prepared.request.dialect == "text":
+        fields["dialect"] = None  # which is that of the folder's API: the option is for printing alone
+    ports = Ports(media=None if assets.prepared is None else assets.prepared.media)
+    request = assets.request(fields, options["settings"])
+    if request.now is None and now is not None:
+        request = request.with_(now=now)
+    with allowed(command_limits(request), since=since):
+        request, notes = begun(assets, request, ports, options)
+        plan = build_plan(request, ports)
+        notes = (*notes, *(() if assets.prepared is None else assets.prepared.notes))
+        yield plan.with_(notes=(*notes, *plan.notes)) if notes else plan
 
 
 def begun(
@@ -142,7 +150,7 @@ def _model(assets: AssetFiles, model: str | None) -> str | None:
     return None if settings is None or assets.profile is not None else named_model(settings, model)
 
 
-def _check_options(assets: AssetFiles, options: dict[str, Any]) -> None:
+def _check_options(assets: AssetFiles, options: Mapping[str, Any]) -> None:
     """Check that there is more to build from than a preset. Raises `UsageError`."""
     if not assets.fields and not options["settings"] and options["message"] is None:
         from innkeeper.prompt import UsageError

@@ -8,10 +8,7 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from innkeeper.inference.response.response import Usage
-from innkeeper.tokens.table.catalogue import LongPrice, known_model
-
-MILLION: Final = 1_000_000
-"""Tokens that a price is for."""
+from innkeeper.tokens.table.catalogue import LongPrice, known_model, tokens_cost
 
 MEDIA: Final = frozenset({"image", "video"})
 """Modalities whose price is for what is made."""
@@ -58,10 +55,8 @@ class Price(msgspec.Struct, frozen=True):
 
         ``cached_tokens`` are among those that were read.
         """
-        rates = self.long if self.long is not None and input_tokens > self.long.above else self
-        cheaper = 0.0 if self.cached is None or rates is not self else (self.input - self.cached) * cached_tokens
-        tokens = rates.input * input_tokens - cheaper + rates.output * output_tokens
-        return tokens / MILLION + self.call + self.image
+        tokens = tokens_cost(self, input_tokens, output_tokens, cached_tokens=cached_tokens)
+        return tokens + self.call + self.image
 
     def of_usage(self, usage: Usage) -> float:
         """Return what an answer of this usage costs."""

@@ -73,6 +73,23 @@ class ExplainedPlan(Protocol):
         ...
 
 
+class PlanDifference(Protocol):
+    """What one plan has that another has not: as JSON-ready data, as a page, and as text."""
+
+    @property
+    def same(self) -> bool:
+        """Whether a model gets the same."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """The difference as JSON-ready data."""
+        ...
+
+    def to_html(self) -> str:
+        """The difference as a page."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
     """Everything non-serialisable a build uses. All optional; ``None`` means the tavern's default.

@@ -101,7 +101,8 @@ def explain(request: PromptSource, scope: WorkerScope) -> dict[str, Any]:
 def diff(request: PromptPair, scope: WorkerScope) -> dict[str, Any]:
     """What one prompt has that another has not.
 
-    ``{same, a, b, messages, options}``, message by message.
+    ``{same, a, b, messages, options, difference}``, message by message; ``difference`` has blocks with their words, tokens, cost,
+    verdicts and what a cache keeps.
     """
     now, seed = utc_now().isoformat(), fresh_seed()  # one for both, or they would differ by it
     a, b = (_built(getattr(request, name), scope, f"{name}.", now, seed) for name in ("a", "b"))
@@ -113,6 +114,7 @@ def diff(request: PromptPair, scope: WorkerScope) -> dict[str, Any]:
         "b": _summary(b),
         "messages": changes,
         "options": options,
+        "difference": a.plan.diff(b.plan).to_dict(),
     }
 
 

@@ -10,7 +10,7 @@ import re
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Protocol
 
 import msgspec
 
@@ -108,6 +108,48 @@ def use_catalogue(path: Path | None) -> None:
 def known_model(model: str) -> KnownModel:
     """Return what is known of a model; an empty row where nothing is."""
     return _IN_USE[0].find(model) or KnownModel((model,))
+
+
+MILLION: Final = 1_000_000
+"""Tokens that a price is for."""
+
+
+class Rates(Protocol):
+    """Money for a million tokens."""
+
+    @property
+    def input(self) -> float:
+        """Of tokens that are read."""
+        ...
+
+    @property
+    def output(self) -> float:
+        """Of tokens that are written."""
+        ...
+
+    @property
+    def cached(self) -> float | None:
+        """Of tokens that are read from a cache, None: as others."""
+        ...
+
+    @property
+    def long(self) -> LongPrice | None:
+        """The price of a prompt that is longer than it says."""
+        ...
+
+
+def tokens_cost(price: Rates, input_tokens: int, output_tokens: int = 0, *, cached_tokens: int = 0) -> float:
+    """Return what tokens cost. ``cached_tokens`` are among those that were read; a long prompt has no cheaper ones."""
+    if price.long is not None and input_tokens > price.long.above:
+        return (price.long.input * input_tokens + price.long.output * output_tokens) / MILLION
+    cheaper = 0.0 if price.cached is None else (price.input - price.cached) * cached_tokens
+    return (price.input * input_tokens - cheaper + price.output * output_tokens) / MILLION
+
+
+def listed_cost(model: str | None, input_tokens: int, *, cached_tokens: int = 0) -> float | None:
+    """Return what a prompt costs at the maker's list price; None where nobody knows one."""
+    price = known_model(model).price if model else None
+    return None if price is None else tokens_cost(price, input_tokens, cached_tokens=cached_tokens)
 
 
 def known_window(model: str | None) -> int | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
+from innkeeper.budget.diff import Pair, is_changed_form, paired
 from innkeeper.service.inspector.inspection.inspection import inspected
 from innkeeper.service.inspector.inspection.planning import planned
 from innkeeper.service.inspector.views.exchanges import (
@@ -19,32 +19,30 @@ from innkeeper.service.inspector.views.exchanges import (
 from innkeeper.service.inspector.views.inspection import InspectionView, MessageView
 
 if TYPE_CHECKING:
+    from innkeeper.prompt import Plan
     from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 
 
-_ALIKE: Final = 0.3
-"""How alike two texts must be, from 0 to 1, to be one message that changed."""
-
-_LONG: Final = 4_000
-
-
 def compared(workspace: OpenWorkspace, request: CompareRequest) -> Comparison:
-    """Two variations of a workspace. Raises what building raises."""
-    sides = [inspected(workspace, planned(workspace, side), side) for side in (request.a, request.b)]
-    return comparison(sides[0], sides[1])
+    """Two variations of a workspace. Raises what building and comparing raise."""
+    plans = [planned(workspace, side) for side in (request.a, request.b)]
+    views = [inspected(workspace, plan, side) for plan, side in zip(plans, (request.a, request.b), strict=True)]
+    return comparison(plans[0], plans[1], views[0], views[1])
 
 
-def comparison(a: InspectionView, b: InspectionView) -> Comparison:
-    """Two prompts."""
-    pairs = tuple(_pairs(a.messages, b.messages))
+def comparison(before: Plan, after: Plan, a: InspectionView, b: InspectionView) -> Comparison:
+    """Two prompts, paired as `innkeeper.budget.plan_diff` pairs them, as the page shows them."""
+    blocks = before.sent_blocks(), after.sent_blocks()
+    keys = [[(one.role, one.name, _text(one)) for one in side.messages] for side in (a, b)]
+    pairs = list(paired(keys[0], keys[1], lambda i, j: is_changed_form(blocks[0][i], blocks[1][j])))
     common = 0
-    for one, other in zip(a.messages, b.messages, strict=False):
-        if (one.role, one.name, _text(one)) != (other.role, other.name, _text(other)):
+    for pair in pairs:
+        if not pair.same:
             break
-        common += other.tokens
+        common += b.messages[pair.after or 0].tokens
     return Comparison(
         same=a.fingerprint == b.fingerprint,
-        messages=pairs,
+        messages=tuple([_pair(pair, a, b) for pair in pairs]),
         tokens=PairTokens(a.tokens.total, b.tokens.total),
         verdicts=tuple(_flipped(a, b)),
         cache=CacheCost(common, max(b.tokens.total - common, 0)),
@@ -55,44 +53,10 @@ def _text(message: MessageView) -> str:
     return "".join([piece.text for piece in message.pieces])
 
 
-def _pairs(a: Sequence[MessageView], b: Sequence[MessageView]) -> Iterator[MessagePair]:
-    """All messages of both: those that are the same, and between them those that changed, came or went."""
-    keys = [[(one.role, one.name, _text(one)) for one in side] for side in (a, b)]
-    for kind, a1, a2, b1, b2 in SequenceMatcher(None, keys[0], keys[1], autojunk=False).get_opcodes():
-        if kind == "equal":
-            for one, other in zip(a[a1:a2], b[b1:b2], strict=True):
-                yield _pair(one, other, same=True)
-        else:
-            yield from _replaced(a[a1:a2], b[b1:b2])
-
-
-def _replaced(a: Sequence[MessageView], b: Sequence[MessageView]) -> Iterator[MessagePair]:
-    """Messages in the place of others: in their order, those of one slot, or alike, are one that changed."""
-    left = list(b)
-    for one in a:
-        index = next((index for index, other in enumerate(left) if _is_changed(one, other)), None)
-        if index is None:
-            yield _pair(one, None)
-            continue
-        for other in left[:index]:
-            yield _pair(None, other)
-        yield _pair(one, left[index])
-        del left[: index + 1]
-    for other in left:
-        yield _pair(None, other)
-
-
-def _is_changed(a: MessageView, b: MessageView) -> bool:
-    if a.role != b.role or a.group != b.group:
-        return False
-    if a.slot is not None and a.slot == b.slot and a.group != "history":
-        return True
-    matcher = SequenceMatcher(None, _text(a)[:_LONG], _text(b)[:_LONG])
-    return matcher.real_quick_ratio() > _ALIKE and matcher.quick_ratio() > _ALIKE
-
-
-def _pair(a: MessageView | None, b: MessageView | None, *, same: bool = False) -> MessagePair:
-    kind: Any = "added" if a is None else "removed" if b is None else "same" if same else "changed"
+def _pair(pair: Pair, before: InspectionView, after: InspectionView) -> MessagePair:
+    a = None if pair.before is None else before.messages[pair.before]
+    b = None if pair.after is None else after.messages[pair.after]
+    kind: Any = "added" if a is None else "removed" if b is None else "same" if pair.same else "changed"
     index_a, text_a, tokens_a = (None, None, 0) if a is None else (a.index, _text(a), a.tokens)
     index_b, text_b, tokens_b = (None, None, 0) if b is None else (b.index, _text(b), b.tokens)
     role = next(message.role for message in (a, b) if message is not None)

@@ -1,0 +1,93 @@
+"""TextTable: rows of cells as plain text, Markdown and HTML, the same for every report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Final
+
+import msgspec
+
+from innkeeper.prompt.text import printable
+
+_STYLE: Final = """body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem; color-scheme: light dark }
+table { border-collapse: collapse; margin: 0 0 2rem } caption { text-align: left; font-weight: 600; padding: .3rem 0 }
+th, td { text-align: left; vertical-align: top; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid #8884 }
+td.number { text-align: right } del { background: #f004 } ins { background: #0a04; text-decoration: none }"""
+
+
+class Run(msgspec.Struct, frozen=True):
+    """Text in a cell that is ``old``, which is gone, ``new``, or neither."""
+
+    text: str
+    change: str = ""
+
+    def __str__(self) -> str:
+        """The text, marked as Git marks words."""
+        return {"old": f"[-{self.text}-]", "new": f"{{+{self.text}+}}"}.get(self.change, self.text)
+
+
+Cell = str | int | None | tuple[Run, ...]
+"""What stands in a table: a text, a number, nothing, or runs of changed words."""
+
+
+class TextTable(msgspec.Struct, frozen=True):
+    """A table: a title, the names of its columns, and rows of cells. Numbers stand on the right."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    def to_text(self) -> str:
+        """The table for a terminal of any kind: columns padded with spaces."""
+        cells = [[*map(cell_text, row)] for row in (self.columns, *self.rows)]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
+        return "\n".join((self.title, *lines))
+
+    def to_markdown(self) -> str:
+        """The table as GitHub reads it."""
+        lines = [_markdown(self.columns), _markdown(["---"] * len(self.columns)), *map(_markdown, self.rows)]
+        return "\n".join((f"### {_escaped(self.title)}", "", *lines))
+
+    def to_html(self) -> str:
+        """The table as an element of a page."""
+        head = "".join([f"<th>{escape(name)}</th>" for name in self.columns])
+        rows = "".join([f"<tr>{''.join(map(_html, row))}</tr>\n" for row in self.rows])
+        return f"<table><caption>{escape(printable(self.title))}</caption>\n<tr>{head}</tr>\n{rows}</table>"
+
+
+def cell_text(cell: Cell) -> str:
+    """Return a cell as one line of text; control characters are shown."""
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    text = "".join(map(str, cell)) if isinstance(cell, tuple) else cell or ""
+    return printable(" ".join(text.split()))
+
+
+def html_page(title: str, tables: Iterable[TextTable]) -> str:
+    """Return tables as one page that loads nothing."""
+    head = f'<!doctype html>\n<meta charset="utf-8">\n<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n'
+    body = "\n".join([table.to_html() for table in tables if table.rows])
+    return f"{head}<h1>{escape(title)}</h1>\n{body}\n"
+
+
+def _html(cell: Cell) -> str:
+    if isinstance(cell, int):
+        return f'<td class="number">{cell:,}</td>'
+    if not isinstance(cell, tuple):
+        return f"<td>{escape(cell_text(cell))}</td>"
+    tags = {"old": "del", "new": "ins"}
+    runs = [(tags.get(run.change, "span"), escape(printable(run.text))) for run in cell]
+    return f"<td>{''.join([f'<{tag}>{text}</{tag}>' for tag, text in runs])}</td>"
+
+
+def _markdown(cells: Sequence[Cell]) -> str:
+    return f"| {' | '.join([_escaped(cell_text(cell)) for cell in cells])} |"
+
+
+def _escaped(text: str) -> str:
+    """A text of cards and chats as Markdown that shows it and does nothing."""
+    for sign in "\\`*_[]<>|~@#":
+        text = text.replace(sign, f"&#{ord(sign)};" if sign in "<>|@#" else f"\\{sign}")
+    return text
