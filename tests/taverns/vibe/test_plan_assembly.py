@@ -270,3 +270,24 @@ def test_every_piece_is_text_with_an_origin(description: str, personality: str, 
     pieces = default_system_pieces(character, user)
     assert "".join(piece.text for piece in pieces) == default_system_text(character, user)
     assert all(piece.text for piece in pieces)
+
+
+def test_macros_that_are_sent_as_they_stand_are_noted() -> None:
+    """Once for each field of card and persona, with the field and the macros; strict does not refuse them."""
+    card = {
+        "name": "Mara",
+        "description": "{{char}} counts {{random::a::b}} for {{char}}.",
+        "scenario": "An inn.",
+        "post_history_instructions": "Stay {{char}}.",
+    }
+    plan = vibe.build(
+        character=card, user={"name": "Ansel", "description": "{{user}} asks."}, message="{{x}}", strict=True
+    )
+    notes = [note for note in plan.notes if note.kind is NoteKind.MACRO]
+    assert [str(note.where) for note in notes] == [
+        "character: description",
+        "persona: description",
+        "character: post_history_instructions",
+    ]
+    assert notes[0].message.endswith("{{char}}, {{random::a::b}}")
+    assert not [note for note in vibe.build(character={"name": "M", "description": "{a}"}).notes if note.where]

@@ -73,6 +73,13 @@ _INSTALL_OPTIONS: Final = (
         help="A SillyTavern user folder, data folder or install, with what is selected there. It is only read.",
     ),
     click.option(
+        "--linked",
+        metavar="FOLDER",
+        shell_complete=folders,
+        multiple=True,
+        help="A folder outside of it that links in it may lead to, as where characters lie on another disk; repeatable.",
+    ),
+    click.option(
         "--character",
         metavar="NAME",
         shell_complete=in_folder("characters"),

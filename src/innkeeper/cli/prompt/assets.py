@@ -99,7 +99,7 @@ class AssetFiles(AssetFields):
         inputs = {name: options[name] for name in ("message", "seed", "now") if options.get(name) is not None}
         chat = None if options.get("chat") is None else str(options["chat"])
         presets = tuple(name for name in options.get("preset") or () if _in_folder(name, options))
-        self.prepared = Install.open(path, options.get("user")).prepare(
+        self.prepared = Install.open(path, options.get("user"), linked=options.get("linked") or ()).prepare(
             options.get("character"),
             group=options.get("group"),
             chat=chat,

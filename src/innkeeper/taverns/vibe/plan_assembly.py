@@ -5,6 +5,7 @@ The default system text is the card's texts and the user's persona, each mapped 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -29,6 +30,7 @@ from innkeeper.prompt import (
     Where,
 )
 from innkeeper.prompt.block import OriginAsset, join_pieces
+from innkeeper.prompt.text import shorten
 from innkeeper.taverns.assets import assets_of
 from innkeeper.taverns.vibe.prepare import prepared
 
@@ -55,9 +57,33 @@ def _assemble(state: State, config: PlanAssemblyConfig) -> None:
         *_post_history(state),
         *_user_input(state.request.message),
     ]
+    _note_macros(state, blocks)
     state.result.blocks = blocks
     state.result.plan = Plan(blocks=tuple(blocks))
     state.stat("plan_blocks", len(blocks))
+
+
+def _note_macros(state: State, blocks: list[Block]) -> None:
+    """Note the fields of card and persona whose macros are sent as they stand: this tavern expands none in them."""
+    for piece in (piece for block in blocks if block.group is BudgetGroup.SYSTEM for piece in block.pieces or ()):
+        origin = piece.origin
+        if origin.asset not in _ASSETS or "{{" not in piece.text:
+            continue
+        macros = tuple(dict.fromkeys(_MACRO.findall(piece.text)))
+        if macros:
+            shown = ", ".join(shorten(macro, 40) for macro in macros[:_SHOWN]) + ", …" * (len(macros) > _SHOWN)
+            field = f"{origin.asset}.{origin.field}"
+            state.note(
+                NoteKind.MACRO,
+                f"{field}: macros are sent as they stand: {shown}",
+                where=Where(asset=str(origin.asset), path=origin.field),
+                hint="the silly and smart taverns expand macros in cards",
+            )
+
+
+_MACRO: Final = re.compile(r"\{\{[^{}\n]{1,200}\}\}")
+_SHOWN: Final = 5
+_ASSETS: Final = frozenset({OriginAsset.CHARACTER, OriginAsset.PERSONA})
 
 
 def _system(state: State, config: PlanAssemblyConfig) -> Iterator[Block]:

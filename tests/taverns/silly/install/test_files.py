@@ -10,7 +10,8 @@ import pytest
 
 from innkeeper.content.errors import LIMITS, MissingFileError
 from innkeeper.prompt import FormatError
-from innkeeper.prompt.errors import LimitError
+from innkeeper.prompt.errors import LimitError, UnknownNameError
+from innkeeper.taverns.silly.install import Install
 from innkeeper.taverns.silly.install.files import UserFolder, user_folder
 from tests.taverns.silly.install.folders import folder
 
@@ -183,3 +184,24 @@ def test_names_in_order(tmp_path: Path) -> None:
         (root / "worlds" / name).write_text(json.dumps({}))
     assert UserFolder(root).names("worlds", suffix=".json") == ("a.json", "b.json")
     assert UserFolder(root).names("nowhere", suffix=".json") == ()
+
+
+def test_links_lead_where_the_user_allows_it(tmp_path: Path) -> None:
+    """Characters on another disk are read where that folder is named, and there alone; keys are not opened even so."""
+    root = folder(tmp_path / "user")
+    disk, other = tmp_path / "disk", tmp_path / "other"
+    (root / "characters").rename(disk)
+    (root / "characters").symlink_to(disk)
+    other.mkdir()
+    (other / "secrets.json").write_text("{}")
+    (disk / "keys.json").symlink_to(other / "secrets.json")
+    closed, opened = UserFolder(root), UserFolder(root, linked=(disk,))
+    assert closed.names("characters", suffix=".png") == ()
+    assert "--linked" in closed.notes[0].message
+    assert "Mira.png" in opened.names("characters", suffix=".png")
+    assert opened.path("characters", "Mira.png") is not None
+    assert opened.path("characters", "keys.json") is None
+    assert UserFolder(root, linked=(disk, other)).path("characters", "keys.json") is None
+    assert Install.open(root, linked=(disk,)).prepare("Mira").character == "Mira.png"
+    with pytest.raises(UnknownNameError):
+        Install.open(root).prepare("Mira")

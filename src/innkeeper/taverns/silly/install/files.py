@@ -43,13 +43,21 @@ _SHOWN: Final = 80
 
 
 class UserFolder:
-    """The files below ``root``. What had to be passed over is in ``notes``, in order."""
+    """The files below ``root``. What had to be passed over is in ``notes``, in order.
 
-    def __init__(self, root: Path, limits: Limits = LIMITS) -> None:
+    ``linked`` are folders outside that links in it may lead to, as where characters lie on another disk.
+    """
+
+    def __init__(self, root: Path, limits: Limits = LIMITS, linked: Iterable[str | Path] = ()) -> None:
         self.root = root
         self.limits = limits
         self.notes: list[Note] = []
+        self._linked = tuple(Path(folder).expanduser().resolve() for folder in linked)
         self._real = root.resolve()
+
+    def again(self) -> UserFolder:
+        """Return the folder without its notes, to be read anew."""
+        return UserFolder(self.root, self.limits, self._linked)
 
     def note(self, message: str, *, kind: NoteKind = NoteKind.WARNING, at: str | None = None, **data: Any) -> None:
         """Say something of the folder, or of the file ``at`` in it."""
@@ -75,8 +83,9 @@ class UserFolder:
     def _is_inside(self, path: Path, shown: str) -> bool:
         """Whether what a path leads to is in the folder, and is not the keys under another name."""
         real = path.resolve()
-        if not real.is_relative_to(self._real):
-            self.note("this link leads out of the folder: it is not read", kind=NoteKind.LIMIT, at=shown)
+        if not any(real.is_relative_to(folder) for folder in (self._real, *self._linked)):
+            message = "this link leads out of the folder: it is not read; --linked FOLDER allows a folder outside"
+            self.note(message, kind=NoteKind.LIMIT, at=shown)
             return False
         if real.name.casefold() == SECRETS:
             self.note("this link leads to the keys of providers: it is not read", kind=NoteKind.LIMIT, at=shown)
@@ -141,30 +150,32 @@ def _is_name(part: str) -> bool:
     return part not in ("", ".", "..") and not _FORBIDDEN & set(part) and len(part.encode(errors="replace")) <= _LONGEST
 
 
-def user_folder(path: str | Path, user: str | None = None, *, limits: Limits = LIMITS) -> UserFolder:
+def user_folder(
+    path: str | Path, user: str | None = None, *, limits: Limits = LIMITS, linked: Iterable[str | Path] = ()
+) -> UserFolder:
     """The folder of a user, from itself, from the data folder that it is in, or from the install's own.
 
-    ``user`` is a handle; without one it is the only user, or the default one.
+    ``user`` is a handle; without one it is the only user, or the default one. ``linked`` is that of `UserFolder`.
 
     Raises:
         MissingFileError: there is no such folder, or it cannot be read.
         FormatError: no user's folder is there, or several, and ``user`` does not say which.
     """
     with missing_as_error(os.fspath(path)):
-        return _user_folder(Path(os.path.expanduser(path)), user, limits)  # noqa: PTH111 - of nobody's home it makes nothing
+        return _user_folder(Path(os.path.expanduser(path)), user, limits, linked)  # noqa: PTH111 - of nobody's home it makes nothing
 
 
-def _user_folder(base: Path, user: str | None, limits: Limits) -> UserFolder:
+def _user_folder(base: Path, user: str | None, limits: Limits, linked: Iterable[str | Path]) -> UserFolder:
     if not base.is_dir():
         raise MissingFileError(f"there is no folder {shorten(str(base), _SHOWN)!r}", where=Where(asset=str(base)))
     if user is None and _is_user(base):
-        return UserFolder(base, limits)
+        return UserFolder(base, limits, linked)
     users = [account for root in (base, base / "data") for account in _users(root, limits)]
     named = {account.name: account for account in reversed(users)}
     chosen = named.get(user or (DEFAULT_USER if DEFAULT_USER in named else next(iter(named), "")))
     if chosen is None or (user is None and len(named) > 1 and DEFAULT_USER not in named):
         raise FormatError(_no_user(user, named), where=Where(asset=str(base)), hint=_which(named))
-    return UserFolder(chosen, limits)
+    return UserFolder(chosen, limits, linked)
 
 
 def _is_user(folder: Path) -> bool:

@@ -7,7 +7,7 @@ the chat, the persona, the group's members. Lorebooks, and the files that extens
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from pathlib import Path
@@ -103,16 +103,18 @@ class Install:
         *,
         changes: Mapping[str, Any] = EMPTY,
         limits: Limits = LIMITS,
+        linked: Iterable[str | Path] = (),
     ) -> Self:
         """The folder of a user, or the data folder or install that it is in. Raises what `user_folder` raises.
 
         ``changes`` are settings that hold instead of those in ``settings.json``, in its shape; nothing is written.
+        ``linked`` are folders outside that links in it may lead to.
         """
-        return cls(user_folder(path, user, limits=limits), changes)
+        return cls(user_folder(path, user, limits=limits, linked=linked), changes)
 
     def contents(self) -> Contents:
         """List the characters, groups and chats of the folder."""
-        folder = UserFolder(self.folder.root, self.folder.limits)
+        folder = self.folder.again()
         return Contents(
             characters={card.avatar: (card.name, chat_names(folder, card)) for card in cards(folder)},
             groups={group.id: (group.name, group.chats) for group in groups(folder)},
@@ -145,7 +147,7 @@ class Install:
             UsageError: none is named, and none was open.
             InputError: the card or the chat cannot be read.
         """
-        folder = UserFolder(self.folder.root, self.folder.limits)
+        folder = self.folder.again()
         selected = Selected(folder, self.changes)
         if chat_only and selected.is_text:
             folder.note(
@@ -173,7 +175,7 @@ class Install:
         raise UsageError(
             "neither a character nor a group is named, and none was open",
             where=Where(asset=SETTINGS),
-            hint=_choices(UserFolder(self.folder.root, self.folder.limits)),
+            hint=_choices(self.folder.again()),
         )
 
 
