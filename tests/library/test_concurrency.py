@@ -32,7 +32,7 @@ def together(work: Callable[[int], object]) -> None:
 
     def run(number: int) -> None:
         try:
-            start.wait(30)
+            start.wait(120)
             work(number)
         except BaseException as error:  # noqa: BLE001 - shown by the test
             failed.append(error)

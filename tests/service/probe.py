@@ -15,7 +15,7 @@ EVERY = 0.05
 def ask(port: int) -> float:
     """Seconds until the service says that it is healthy."""
     began = perf_counter()
-    line = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    line = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     line.request("GET", "/api/health")
     assert line.getresponse().status == 200
     line.close()

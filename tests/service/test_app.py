@@ -111,7 +111,7 @@ def test_curl_line(service: Service, headers: list[str]) -> None:
 
 def raw(service: Service, data: bytes, *, finish: bool = True) -> bytes:
     """What the service says to these bytes, until it hangs up."""
-    with socket.create_connection(("127.0.0.1", service.port), timeout=20) as door:
+    with socket.create_connection(("127.0.0.1", service.port), timeout=120) as door:
         said = b""
         try:
             door.sendall(data)
@@ -175,7 +175,7 @@ def drip(door: socket.socket) -> None:
 
 def test_dripping_headers(impatient: Service) -> None:
     """A client whose headers do not arrive is hung up on, also one that sends now and then."""
-    with socket.create_connection(("127.0.0.1", impatient.port), timeout=20) as door:
+    with socket.create_connection(("127.0.0.1", impatient.port), timeout=120) as door:
         door.sendall(b"GET /api/health HT")
         with pytest.raises(OSError):  # noqa: PT011 - pipe, reset or abort: as the machine has it
             drip(door)
@@ -196,7 +196,7 @@ def test_reply_not_taken(impatient: Service) -> None:
     head += b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(body)
     sizes = []
     for pause in (3, 0.3):
-        with socket.create_connection(("127.0.0.1", impatient.port), timeout=20) as door:
+        with socket.create_connection(("127.0.0.1", impatient.port), timeout=120) as door:
             door.sendall(head + body)
             size = 0
             try:
@@ -213,7 +213,7 @@ def test_reply_not_taken(impatient: Service) -> None:
 def test_large_bodies(impatient: Service) -> None:
     """A body over the limit is refused by its announcement, and by counting where there is none."""
     announced = impatient.post(CONSTRUCT, {"x": "y" * 200_000})
-    counted = httpx.post(impatient.url + CONSTRUCT, content=(b"y" * 10_000 for _ in range(50)), timeout=20)
+    counted = httpx.post(impatient.url + CONSTRUCT, content=(b"y" * 10_000 for _ in range(50)), timeout=120)
     for reply in (announced, counted):
         assert reply.status_code == 413
         assert (reply.json()["error_code"], reply.json()["problem"]["details"]["limit"]) == ("BODY_LIMIT", "MAX_BODY")
@@ -360,7 +360,7 @@ def test_ten_bad_clients(service: Service) -> None:
     def misbehave(number: int) -> None:
         while not stop.is_set():
             data = [b"GET /api/health HTTP/1.1\r\nHo", HEAD + b"Content-Length: 9\r\n\r\n{", b"\x00" * 1000][number % 3]
-            with socket.create_connection(("127.0.0.1", service.port), timeout=20) as door:
+            with socket.create_connection(("127.0.0.1", service.port), timeout=120) as door:
                 door.sendall(data)
                 sleep(0.01)
 

@@ -67,7 +67,7 @@ class Everywhere:
         """As gRPC clients send it."""
         with grpc.insecure_channel(self._port) as channel:
             call: Any = channel.unary_unary(RUN)
-            reply = call(write_proto(CASE, REQUEST) if proto else json.dumps(CASE).encode(), timeout=30)
+            reply = call(write_proto(CASE, REQUEST) if proto else json.dumps(CASE).encode(), timeout=120)
         answer: dict[str, Any] = read_proto(reply, RESPONSE) if proto else json.loads(reply)
         return answer
 

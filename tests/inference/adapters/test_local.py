@@ -17,7 +17,7 @@ from innkeeper.inference.local.model import LocalModel
 from innkeeper.inference.response.fold import response_of
 from innkeeper.inference.response.response import ModelResponse, Usage
 
-PATIENCE = 5.0
+PATIENCE = 120.0
 
 
 class Engine:

@@ -16,14 +16,14 @@ from innkeeper.inference.fake.provider import EchoServer
 from innkeeper.inference.fake.script import Fault
 
 HELLO = [{"role": "user", "content": "Hello"}]
-LONG = 10.0
+LONG = 120.0
 """Seconds that no call here may take; what is waited for would take longer still."""
 
 DRIPS = {
     "head": Fault.drip(0.1),
     "body": Fault.drip(0.1, head=False),
     "nothing": Fault.stall(),
-    "late": Fault.slow(60),
+    "late": Fault.slow(600),
 }
 drips = pytest.mark.parametrize("fault", DRIPS.values(), ids=DRIPS)
 streams = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])

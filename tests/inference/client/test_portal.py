@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 import traceback
 from collections.abc import AsyncGenerator
 from contextvars import ContextVar
@@ -23,7 +22,7 @@ from innkeeper.inference.fake.provider import EchoServer
 from innkeeper.inference.fake.script import Fault
 
 HELLO = [{"role": "user", "content": "Hello"}]
-PATIENCE = 10.0
+PATIENCE = 120.0
 
 
 async def work(value: Any = 1) -> Any:
@@ -231,15 +230,13 @@ def test_the_process_ends(line: str) -> None:
         f"{line}\n"
         "print('end')\n"
     )
-    began = time.monotonic()
     assert run(code) == ["end"]
-    assert time.monotonic() - began < PATIENCE
 
 
 def run(code: str) -> list[str]:
     """What a process of its own prints; it must be silent otherwise."""
     done = subprocess.run(
-        [sys.executable, "-I", "-c", code], check=True, capture_output=True, text=True, timeout=PATIENCE * 3
+        [sys.executable, "-I", "-c", code], check=True, capture_output=True, text=True, timeout=PATIENCE
     )
     assert done.stderr == ""
     return done.stdout.split()

@@ -123,7 +123,7 @@ def test_server_stops_in_a_stall() -> None:
         while not server.requests:
             pass
         server.stopping.set()
-        asking.join(10)
+        asking.join(120)
     assert not asking.is_alive()
     assert failed
 

@@ -215,7 +215,7 @@ def test_interrupted_while_it_loads(tries: int) -> None:
         process.stdout.readline()
         time.sleep(number / tries)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=10)
+        out, err = process.communicate(timeout=120)
         assert "KeyboardInterrupt" in err
         if out.strip():
             assert not _lives(int(out))

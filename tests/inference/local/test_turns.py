@@ -40,7 +40,7 @@ def test_callers_take_turns(asked: list[str]) -> None:
     with turns.turn("first", lambda: True):
         threads = [ask(turns, caller, served) for caller in asked]
     for thread in threads:
-        thread.join(10)
+        thread.join(120)
     assert sorted(served) == sorted(asked)
     rounds = [[caller for caller in dict.fromkeys(asked) if asked.count(caller) > turn] for turn in range(len(asked))]
     assert served == [caller for each in rounds for caller in each]
@@ -53,6 +53,6 @@ def test_who_is_not_wanted_leaves_at_once() -> None:
         thread = ask(turns, "a", served, lambda: not wanted.is_set())
         wanted.set()
         turns.wake()
-        thread.join(10)
+        thread.join(120)
         assert not thread.is_alive()
     assert (served, waiting(turns)) == ([], 0)

@@ -211,7 +211,7 @@ class Calls:
     def reach(self, count: int) -> bool:
         """Whether there were so many calls, within a while."""
         with self._changed:
-            return self._changed.wait_for(lambda: self.count >= count, timeout=10)
+            return self._changed.wait_for(lambda: self.count >= count, timeout=120)
 
 
 def following(database: Callable[[], Database], calls: Callable[[], object]) -> Follower:
@@ -257,7 +257,7 @@ def test_it_may_be_stopped_from_inside(db: Database) -> None:
 
     follower = Follower(lambda: db, stop)
     follower.start()
-    assert done.wait(10)
+    assert done.wait(120)
     follower.stop()
 
 
@@ -335,7 +335,7 @@ def test_close_ends_the_waiting_of_another_thread(db: Database) -> None:
     thread = threading.Thread(target=lambda: answers.append(watcher.wait(60)))
     thread.start()
     watcher.close()
-    thread.join(30)
+    thread.join(120)
     assert answers == [None]
     assert watcher.wait(60) is None
 

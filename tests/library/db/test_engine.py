@@ -122,12 +122,12 @@ def test_locked_by_another_thread(path: Path) -> None:
     def hold(db: Database) -> None:
         with db.transaction():
             held.set()
-            done.wait(30)
+            done.wait(120)
 
     with Database.open(path, timeout=0.05) as db:
         thread = threading.Thread(target=hold, args=(db,))
         thread.start()
-        held.wait(30)
+        held.wait(120)
         with pytest.raises(DatabaseLockedError, match="another thread"):
             SettingsStore(db).set("a", 1)
         done.set()

@@ -20,7 +20,7 @@ class Disk:
         self.all_came = threading.Event()
 
     def write(self, items: Sequence[int]) -> list[str]:
-        self.all_came.wait(30)
+        self.all_came.wait(120)
         if self.refused in items:
             raise ValueError(self.refused)
         self.batches.append(list(items))

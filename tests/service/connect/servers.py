@@ -91,8 +91,8 @@ def running(settings: Settings | None = None) -> Iterator[Servers]:
     thread = threading.Thread(target=asyncio.run, args=(serve(),))
     thread.start()
     try:
-        assert ready.wait(30)
+        assert ready.wait(120)
         yield Servers(f"http://127.0.0.1:{door.getsockname()[1]}", f"127.0.0.1:{ports[0]}", runs)
     finally:
         web.should_exit = True
-        thread.join(30)
+        thread.join(120)

@@ -27,7 +27,7 @@ def call(target: str, body: bytes, metadata: Any = None) -> bytes:
     """One answer, as bytes."""
     with grpc.insecure_channel(target) as channel:
         ask: Any = channel.unary_unary(f"/{SERVICE}/Run")
-        reply: bytes = ask(body, metadata=metadata, timeout=30)
+        reply: bytes = ask(body, metadata=metadata, timeout=120)
         return reply
 
 

@@ -37,7 +37,7 @@ class Service:
         with grpc.insecure_channel(self._port) as channel:
             call: Any = channel.unary_unary(RUN)
             try:
-                return grpc.StatusCode.OK, json.loads(call(json.dumps(request).encode(), timeout=30))
+                return grpc.StatusCode.OK, json.loads(call(json.dumps(request).encode(), timeout=120))
             except grpc.RpcError as error:
                 return error.code(), {"message": error.details()}
 

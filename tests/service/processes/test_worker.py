@@ -45,7 +45,7 @@ def working(settings: Settings) -> Iterator[socket.socket]:
         head, _ = receive(mine) or (b"", b"")
         assert msgspec.msgpack.decode(head, type=WorkerStarted).pid
         yield mine
-    thread.join(10)
+    thread.join(120)
     assert not thread.is_alive()
 
 
