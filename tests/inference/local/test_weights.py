@@ -18,6 +18,7 @@ import pytest
 from innkeeper.inference.errors import ModelFileError
 from innkeeper.inference.local import weights as local_models
 from innkeeper.inference.local import weights as pip
+from innkeeper.inference.local.shared import LOCAL_WINDOW, loaded_window
 from innkeeper.inference.local.weights import (
     DEFAULT_MODEL,
     KNOWN_MODELS,
@@ -26,9 +27,11 @@ from innkeeper.inference.local.weights import (
     list_models,
     models_dir,
 )
+from innkeeper.inference.routing.route import Route
 from innkeeper.prompt import LimitError, UnknownNameError, UsageError
 from innkeeper.prompt.errors import UnavailableError
 from innkeeper.prompt.machine import HOME_VARIABLE, home
+from innkeeper.tokens.table.catalogue import known_window
 from tests.inference.gguf_files import tiny_model
 
 WEIGHTS = tiny_model()
@@ -340,3 +343,10 @@ def test_no_login_in_errors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
         pip.download("some-model==1.2", tmp_path)
     assert "hunter2" not in caught.value.render()
     assert "https://index.example" in caught.value.render()
+
+
+def test_one_window_is_said_of_the_model_here_everywhere() -> None:
+    """What it is loaded for, what a route to it says and what the catalogue knows of its names are one number."""
+    route = Route.of("here", "local")
+    assert {route.window, known_window("local"), known_window("smollm2"), loaded_window(8192)} == {LOCAL_WINDOW}
+    assert (loaded_window(256), loaded_window(None), loaded_window(8192, 8192)) == (256, LOCAL_WINDOW, 8192)

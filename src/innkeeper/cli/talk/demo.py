@@ -48,6 +48,7 @@ _CHAT: Final = "/v1/chat/completions"
 _SECONDS: Final = 300.0
 
 WINDOW: Final = 2048
+"""A window of the demo's own: its model loads faster, and the picture of it shows more."""
 TEMPERATURE: Final = 0.3
 
 

@@ -53,7 +53,7 @@ def install(name: str | None, source: Path | None, *, force: bool, as_json: bool
 @click.option("--no-check", is_flag=True, help="Do not read the files to compare their checksums.")
 @json_option
 def list_(*, no_check: bool, as_json: bool) -> int:
-    """List the models that are known or installed: state, size, context window.
+    """List the models that are known or installed: state, size, and the window that they are loaded with, of the largest.
 
     Exits with 69 when a model is corrupt.
     """
@@ -74,7 +74,11 @@ def _show(models: tuple[LocalModelFile, ...], *, as_json: bool) -> None:
 
 
 def _cells(model: LocalModelFile) -> list[str]:
+    from innkeeper.inference.local.shared import loaded_window
+
     size = f"{model.size / MEGABYTE:.0f} MB" if model.size else ""
-    window = f"window {model.context_window}" if model.context_window else ""
+    trained, loaded = model.context_window, loaded_window(model.context_window)
+    more = f" (of {trained:,})" if trained and trained > loaded else ""
+    window = f"window {loaded:,}{more}" if trained else ""
     what = {"absent": model.about, "corrupt": f"mend: innkeeper models install {model.name} --force"}
     return [f"{model.name:<12}", f"{model.state:<9}", f"{size:>8}", window, what.get(model.state, str(model.path))]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from innkeeper.inference.client.clients import Client
 from innkeeper.inference.local.engine import PROMPT_BATCH, LocalEngine
 from innkeeper.inference.local.gguf import read_gguf_head
-from innkeeper.inference.local.shared import LOCAL_WINDOW
+from innkeeper.inference.local.shared import LOCAL_WINDOW, loaded_window
 from innkeeper.inference.local.weights import DEFAULT_MODEL, find_model
 from innkeeper.lazy import require
 from innkeeper.prompt import UsageError, fresh_seed
@@ -80,7 +80,7 @@ class LocalModel(Client):
         require("xllamacpp")
         file = find_model(name)
         trained = file.context_window or read_gguf_head(file.path).context_window
-        window = min(context_window or LOCAL_WINDOW, trained or LOCAL_WINDOW)
+        window = loaded_window(trained, context_window)
         if window < PROMPT_BATCH:
             raise UsageError(f"a context window of {window} tokens is too small", hint=f"give at least {PROMPT_BATCH}")
         key = "".join(f"{fresh_seed():08x}" for _ in range(4))

@@ -16,6 +16,11 @@ LOCAL_WINDOW: Final = 4_096
 """Tokens that a model is loaded for unless more are asked for: memory grows with it."""
 
 
+def loaded_window(trained: int | None, wanted: int | None = None) -> int:
+    """Return the tokens that a model is loaded for: those wanted, else `LOCAL_WINDOW`, and never more than it is made for."""
+    return min(wanted or LOCAL_WINDOW, trained or LOCAL_WINDOW)
+
+
 class LocalModels:
     """Loaded models by name. Threads may share it; whoever opens it closes it.
 
