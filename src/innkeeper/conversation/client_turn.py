@@ -261,17 +261,16 @@ def _with_chat(
     history = greeting_messages(greetings, request)
     sent = [message for message in messages if with_system or message.role not in _SYSTEM]
     guests = request.tavern == _SILLY
-    history += [_spoken(message, user, guest=guests) if with_names else _nameless(message) for message in sent]
+    history += [
+        _spoken(message, user, guest=guests) if with_names else msgspec.structs.replace(message, name=None)
+        for message in sent
+    ]
     if history and chat:
         last = history[-1]
         is_plain = last.content and not (last.attachments or last.metadata) and last.name in (None, user)
         if last.role == "user" and is_plain:
             return request.with_(history=tuple(history[:-1]), message=last.content)
     return request.with_(history=tuple(history))
-
-
-def _nameless(message: Message) -> Message:
-    return msgspec.structs.replace(message, name=None)
 
 
 def _spoken(message: Message, user: str, *, guest: bool) -> Message:

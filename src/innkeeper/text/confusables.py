@@ -160,7 +160,10 @@ def has_signs(text: str) -> bool:
     """Whether a sign that may stand for a letter touches one."""
     if not any(map(text.__contains__, _SIGNS)):  # much quicker than one search
         return False
-    return any(_touches(text, *match.span()) for match in _SIGN.finditer(text))
+    return any(
+        text[match.start() - 1 : match.start()].isalpha() or text[match.end() : match.end() + 1].isalpha()
+        for match in _SIGN.finditer(text)
+    )
 
 
 def with_letters(text: str) -> str:
@@ -170,7 +173,3 @@ def with_letters(text: str) -> str:
 
 def _as_letters(match: re.Match[str]) -> str:
     return match[0].translate(_LEET) if _LATIN.search(match[0]) else match[0]
-
-
-def _touches(text: str, start: int, end: int) -> bool:
-    return text[start - 1 : start].isalpha() or text[end : end + 1].isalpha()

@@ -184,7 +184,13 @@ class Anthropic(BaseDialect):
 
 def _limited_marks(talk: TurnSequence, report: Report) -> TurnSequence:
     """Without cache marks beyond the number that is allowed: the last ones reach furthest and stay."""
-    surplus = sum(_marks(turn) for turn in (*talk.system, *talk.turns)) - MAX_CACHE_MARKS
+    surplus = (
+        sum(
+            (turn.cache is not None) + sum("cache_control" in part for part in turn.parts)
+            for turn in (*talk.system, *talk.turns)
+        )
+        - MAX_CACHE_MARKS
+    )
     if surplus <= 0:
         return talk
 
@@ -203,10 +209,6 @@ def _limited_marks(talk: TurnSequence, report: Report) -> TurnSequence:
         return limited_turn
 
     return TurnSequence(tuple(map(limited, talk.system)), [limited(turn) for turn in talk.turns], talk.style)
-
-
-def _marks(turn: Turn) -> int:
-    return (turn.cache is not None) + sum("cache_control" in part for part in turn.parts)
 
 
 def _limit_tool_marks(body: Mapping[str, Any], report: Report) -> None:

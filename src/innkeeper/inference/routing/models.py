@@ -184,7 +184,10 @@ class RouteModels:
 
     @cached_property
     def _cards(self) -> dict[str, ModelCard]:
-        return {name: _card(route) for name, route in self.routes.items()}
+        return {
+            name: ModelCard(name, route.provider, route.model, route.window or known_window(route.model))
+            for name, route in self.routes.items()
+        }
 
     def route(self, name: str) -> Route:
         """Return the route of this name. Raises `ModelNotFoundError`."""
@@ -264,10 +267,6 @@ class RouteModels:
 
         model = await asyncio.to_thread(self.local.open, route.model, context_window=route.context_window)
         return local_async_client(model)
-
-
-def _card(route: Route) -> ModelCard:
-    return ModelCard(route.name, route.provider, route.model, route.window or known_window(route.model))
 
 
 _WITH_EMBEDDINGS = frozenset({"openai-chat", "openai-responses", "text-completion"})

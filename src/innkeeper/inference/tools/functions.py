@@ -176,7 +176,7 @@ def _documented(text: str) -> tuple[str, dict[str, str]]:
             summary.append(words)
         elif section in {"Args", "Arguments", "Parameters"} and words:
             item = _ITEM.match(words)
-            if item and _depth(line) <= _ITEM_DEPTH:
+            if item and len(line) - len(line.lstrip()) <= _ITEM_DEPTH:
                 current = item[1]
                 described[current] = item[2]
             elif current:
@@ -186,7 +186,3 @@ def _documented(text: str) -> tuple[str, dict[str, str]]:
 
 _ITEM_DEPTH: Final = 4
 """How far the name of a parameter is indented below ``Args:``; what is further in goes on with it."""
-
-
-def _depth(line: str) -> int:
-    return len(line) - len(line.lstrip())

@@ -21,7 +21,6 @@ from innkeeper.library.catalogue.rows import (
     catalogue_rows,
 )
 from innkeeper.library.limits import SNAPSHOT_MAX_BYTES
-from innkeeper.library.rows import StoredRow
 from innkeeper.library.templates.template import Labelled, read_version, write_version
 from innkeeper.prompt.data import parse_json, to_json
 from innkeeper.prompt.errors import FormatError, InputError, Where
@@ -51,15 +50,17 @@ def snapshot_of(catalogue: Catalogue) -> Snapshot:
             "ceiling": catalogue.ceiling.value,
             "labelled": [{"label": row.label, "version": write_version(row.version)} for row in catalogue.labelled],
             "pinned": [write_version(version) for version in catalogue.pinned],
-            **{table: [_plain(row) for row in getattr(catalogue, table)] for table in _TABLES},
+            **{
+                table: [
+                    {name: value for name, value in row.to_dict().items() if name not in DATES}
+                    for row in getattr(catalogue, table)
+                ]
+                for table in _TABLES
+            },
             "retired": catalogue.retired,
         }
     )
     return Snapshot(payload, sha256(payload).hexdigest(), catalogue.revision)
-
-
-def _plain(row: StoredRow) -> dict[str, Any]:
-    return {name: value for name, value in row.to_dict().items() if name not in DATES}
 
 
 def catalogue_of(snapshot: Snapshot, *, ceiling: Tier | None = None, asset: str = "snapshot") -> Catalogue:

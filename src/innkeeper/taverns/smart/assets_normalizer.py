@@ -243,14 +243,12 @@ def _flattened(value: Any, wide: bool, depth: int) -> Iterator[dict[str, Any]]: 
 
 def _of_array(value: Any, wide: bool, depth: int) -> Iterator[dict[str, Any]]:  # noqa: FBT001 - recursion's own
     for item in value:
-        if isinstance(item, (list, tuple)) or (wide and isinstance(item, dict) and _is_book(item)):
+        if isinstance(item, (list, tuple)) or (
+            wide and isinstance(item, dict) and "content" not in item and list_in(item) is not None
+        ):
             yield from _flattened(item, wide, depth + 1)
         elif isinstance(item, dict):
             yield item
-
-
-def _is_book(item: Mapping[str, Any]) -> bool:
-    return "content" not in item and list_in(item) is not None
 
 
 _KEYS: Final = ("entries", "world_book")
