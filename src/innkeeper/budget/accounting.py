@@ -183,7 +183,7 @@ def window_of(plan: Plan) -> tuple[int | None, int]:
     if request is None:
         return None, 0
     known = known_window(plan.model) if request.context_window is None else request.context_window
-    return known or None, request.reserved_tokens or reply_limit(plan.options)
+    return known or None, max(request.reserved_tokens or 0, reply_limit(plan.options))
 
 
 SENT: Final = "sent"
