@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from innkeeper.budget import accounting
 from innkeeper.inference import PromptRunner, RunnerConfig
 from innkeeper.prompt import MaxTokensExceededError, NoteKind
 from innkeeper.prompt.dialect import reply_limit
@@ -26,7 +27,7 @@ SCHEMA = {
 @pytest.mark.parametrize("is_named", [True, False], ids=["named", "when-rendered"])
 def test_the_answers_limit_in_the_body_is_the_reserve(tavern: str, dialect: str, is_named: bool) -> None:
     """Whether the build knows the dialect or not."""
-    named = {"dialect": dialect} if is_named else {}
+    named: dict[str, Any] = {"dialect": dialect} if is_named else {}
     plan = TAVERNS[tavern].build(
         message="hi", context_window=300, reserved_tokens=7, model="claude-sonnet-4-5", **named
     )
@@ -37,12 +38,12 @@ def test_the_answers_limit_in_the_body_is_the_reserve(tavern: str, dialect: str,
 @pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens", "max_output_tokens"])
 def test_an_option_raises_the_reserve_and_is_refused_beyond_the_window(tavern: str, name: str) -> None:
     """Under each of its names; the body asks for what the option says."""
-    build = TAVERNS[tavern].build
+    build, beyond = TAVERNS[tavern].build, cast("dict[str, Any]", {name: 900})
     plan = build(message="hi", context_window=500, reserved_tokens=20, options={name: 90})
-    assert plan.explain().budget.reserve == reply_limit(plan.to_request().body) == 90
+    assert accounting(plan).reserve == reply_limit(plan.to_request().body) == 90
     for way in (
-        lambda: build(message="hi", context_window=500, options={name: 900}),
-        lambda: build(message="hi", context_window=500).to_request("openai", **{name: 900}),
+        lambda: build(message="hi", context_window=500, options=beyond),
+        lambda: build(message="hi", context_window=500).to_request("openai", **beyond),
     ):
         with pytest.raises(MaxTokensExceededError):
             way()
@@ -52,7 +53,7 @@ def test_an_option_raises_the_reserve_and_is_refused_beyond_the_window(tavern: s
 def test_a_reserve_of_zero_is_one_that_was_given(tavern: str) -> None:
     """No tavern puts its own in its place."""
     plan = TAVERNS[tavern].build(message="hi", context_window=60, reserved_tokens=0)
-    assert plan.explain().budget.reserve == reply_limit(plan.to_request("openai").body) == 0
+    assert accounting(plan).reserve == reply_limit(plan.to_request("openai").body) == 0
 
 
 @pytest.mark.parametrize("tavern", TAVERN_NAMES)
@@ -61,10 +62,10 @@ def test_a_picture_costs_what_the_provider_takes(tavern: str) -> None:
     with_picture = [{"role": "user", "content": [{"type": "text", "text": "see"}, picture(1024, 1024)]}]
     asked: dict[str, Any] = {"message": "hi", "model": "gpt-4o", "dialect": "openai"}
     build = TAVERNS[tavern].build
-    sums = build(history=with_picture, context_window=3000, reserved_tokens=0, **asked).explain().budget
+    sums = accounting(build(history=with_picture, context_window=3000, reserved_tokens=0, **asked))
     bare = build(history=[{"role": "user", "content": "see"}], context_window=3000, reserved_tokens=0, **asked)
     assert sums.media == 765
-    assert sums.total - bare.explain().budget.total == 765
+    assert sums.total - accounting(bare).total == 765
     assert "iVBOR" not in str(
         build(history=with_picture, context_window=400, reserved_tokens=0, **asked).to_request().body
     )
@@ -84,7 +85,7 @@ def test_what_cannot_be_known_is_an_estimate_with_a_note(tavern: str) -> None:
     (note,) = (note for note in plan.notes if note.data.get("attachments"))
     assert note.kind is NoteKind.ESTIMATE
     assert note.message == "its pages cannot be read of 1 file attachment: counted as 46,000 tokens"
-    assert plan.explain().budget.media == 46_000
+    assert accounting(plan).media == 46_000
 
 
 @pytest.mark.parametrize("tavern", TAVERN_NAMES)
@@ -92,7 +93,7 @@ def test_the_schema_of_the_answer_counts(tavern: str) -> None:
     """A prompt that has no room for it is refused, whether the build knows of it or the rendering."""
     build = TAVERNS[tavern].build
     form = {"type": "json_schema", "json_schema": {"name": "reply", "schema": SCHEMA}}
-    assert build(message="hi", context_window=9000, options={"response_format": form}).explain().budget.schema > 1000
+    assert accounting(build(message="hi", context_window=9000, options={"response_format": form})).schema > 1000
     for way in (
         lambda: build(message="hi", context_window=500, reserved_tokens=9, options={"response_format": form}),
         lambda: build(message="hi", context_window=500, reserved_tokens=9).to_request("openai", response_format=form),
@@ -110,10 +111,14 @@ def test_thoughts_that_are_sent_back_count(tavern: str, dialect: str) -> None:
         "content": "Yes.",
         "reasoning": [{"text": "long thought " * 60, "signature": "s" * 40}],
     }
-    asked = {"history": [{"role": "user", "content": "?"}, thinking], "message": "hi", "context_window": 4000}
-    sums = TAVERNS[tavern].build(**asked, dialect=dialect).explain().budget
+    asked: dict[str, Any] = {
+        "history": [{"role": "user", "content": "?"}, thinking],
+        "message": "hi",
+        "context_window": 4000,
+    }
+    sums = accounting(TAVERNS[tavern].build(**asked, dialect=dialect))
     assert sums.reasoning > 120
-    assert TAVERNS[tavern].build(**asked, dialect="openai").explain().budget.reasoning == 0
+    assert accounting(TAVERNS[tavern].build(**asked, dialect="openai")).reasoning == 0
 
 
 def test_blocks_that_only_one_provider_reads_count_there() -> None:
@@ -126,9 +131,7 @@ def test_blocks_that_only_one_provider_reads_count_there() -> None:
         ],
         "message": "hi",
     }
-    there, elsewhere = (
-        vibe.build(**asked, dialect=dialect).explain().budget.total for dialect in ("anthropic", "openai")
-    )
+    there, elsewhere = (accounting(vibe.build(**asked, dialect=dialect)).total for dialect in ("anthropic", "openai"))
     assert there - elsewhere > 50
 
 
@@ -140,11 +143,11 @@ def test_what_decides_is_what_is_shown(tavern: str, hint: str) -> None:
         {"role": "user", "content": f"{number} " + "Ælfgifu 港 antidisestablishmentarianism " * 9}
         for number in range(40)
     ]
-    asked = {"history": history, "message": "hi", "context_window": 3000, "reserved_tokens": 100}
+    asked: dict[str, Any] = {"history": history, "message": "hi", "context_window": 3000, "reserved_tokens": 100}
     hinted = TAVERNS[tavern].build(**asked, meta={"model_hint": hint})
     modelled = TAVERNS[tavern].build(**asked, model=hint)
-    budget = hinted.explain().budget
-    assert (budget.tokenizer, budget.total) == (modelled.explain().budget.tokenizer, modelled.explain().budget.total)
+    budget = accounting(hinted)
+    assert (budget.tokenizer, budget.total) == (accounting(modelled).tokenizer, accounting(modelled).total)
     assert hinted.messages == modelled.messages
     assert budget.free is not None
     assert 0 <= budget.free < 200
@@ -165,7 +168,7 @@ def test_options_of_a_runner_are_judged_by_window_and_model() -> None:
     with pytest.raises(MaxTokensExceededError):
         runner.build_request(config, **asked, llm_options={"max_tokens": 700})
     made = runner.build_request(config, **asked, llm_options={"temperature": "hot", "zzz": 1, "max_tokens": 100})
-    assert made.payload["max_tokens"] == made.plan.explain().budget.reserve == 100
+    assert made.payload["max_tokens"] == accounting(made.plan).reserve == 100
     assert [note.message for note in made.notes] == [
         "llm_options: sent as it is, but openai: option 'temperature' is not sent: 'hot' is not a number",
         "llm_options: sent as it is, but openai: option 'zzz' is not sent",
@@ -182,4 +185,4 @@ def test_a_text_file_costs_its_text() -> None:
         dialect="anthropic",
         model="claude-sonnet-4-5",
     )
-    assert 60 < plan.explain().budget.media < 120
+    assert 60 < accounting(plan).media < 120
