@@ -239,3 +239,10 @@ _KINDS: Final[tuple[tuple[type | tuple[type, ...], str], ...]] = (
 def kind_of(value: Any) -> str:
     """Return what a value is, as errors say it: in words of JSON, or by its class where JSON knows none such."""
     return next((words for kind, words in _KINDS if isinstance(value, kind)), type(value).__name__)
+
+
+def count_of(number: int, what: str) -> str:
+    """Return a number with the word for what is counted: ``1 file``, ``2,000 files``, ``3 passes``."""
+    if number == 1:
+        return f"1 {what}"
+    return f"{number:,} {what}{'es' if what.endswith('s') else 's'}"
