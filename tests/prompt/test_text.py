@@ -15,6 +15,7 @@ from innkeeper.prompt.text import (
     caret,
     count_of,
     escaped,
+    kind_of,
     lone_in,
     mended_in,
     plain,
@@ -277,3 +278,22 @@ def test_no_sentence_of_the_command_line_has_a_bare_plural() -> None:
     bare = re.compile(r"\{(?:len\([^{}]*\)|[a-z_.]*loops)\} (?:files|findings|passes)\b")
     sources = (ROOT / "src" / "innkeeper" / "cli").rglob("*.py")
     assert not [path.name for path in sources if bare.search(path.read_text("utf-8"))]
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (None, "null"),
+        (True, "true or false"),
+        (7, "a whole number"),
+        (7.5, "a decimal number"),
+        ("x", "text"),
+        ([], "a list"),
+        ((), "a list"),
+        ({}, "an object"),
+        (b"x", "bytes"),
+    ],
+)
+def test_errors_say_what_a_value_is_without_python(value: object, words: str) -> None:
+    """Errors call values by words of JSON."""
+    assert kind_of(value) == words

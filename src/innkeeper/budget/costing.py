@@ -16,7 +16,7 @@ from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.dialect import Dialect, Dialects
 from innkeeper.prompt.errors import InnkeeperError, UsageError
-from innkeeper.prompt.text import shorten
+from innkeeper.prompt.text import kind_of, shorten
 from innkeeper.tokens.counter import Counter, default_counter
 from innkeeper.tokens.framing import FRAMINGS, NO_FRAMING, OPENAI, Framing, count_tools, fields_of
 from innkeeper.tokens.media import MediaCost, media_cost, media_rule
@@ -393,7 +393,8 @@ def whole(name: str, value: Any) -> int:
     """``value`` if it is a whole number of tokens from 0 up. Raises `UsageError` naming the parameter."""
     if type(value) is int and value >= 0:
         return value
-    shown = "a negative number" if type(value) is int else f"{type(value).__name__} {shorten(repr(value), 40)}"
+    shown = "a negative number" if type(value) is int else kind_of(value)
+    shown += f" ({shorten(value, 40)})" if isinstance(value, str) else ""
     raise UsageError(
         f"{name} must be a whole number of tokens, not {shown}", hint="numbers of tokens start at 0", name=name
     )

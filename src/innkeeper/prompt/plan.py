@@ -16,6 +16,7 @@ from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.request import BuildRequest, ReplayBundle
+from innkeeper.prompt.text import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -93,7 +94,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         others = tuple(blocks)
         for block in others:
             if not isinstance(block, Block):
-                raise UsageError(f"a plan holds Block values, not {type(block).__name__}")
+                raise UsageError(f"a plan holds Block values, not {kind_of(block)}")
         return self.with_(blocks=others)
 
     def append(self, block: Block) -> Plan:

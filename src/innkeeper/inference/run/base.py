@@ -32,7 +32,7 @@ from innkeeper.prompt import (
     thaw,
 )
 from innkeeper.prompt.dialect import REPLY_LIMITS, Payload
-from innkeeper.prompt.text import whole_texts
+from innkeeper.prompt.text import kind_of, whole_texts
 from innkeeper.taverns.inputs import KEYWORDS, read_keywords
 
 _NOT_HERE: Final = {
@@ -250,7 +250,7 @@ def _inputs(base: Any, **inputs: Any) -> BuildRequest:
         inputs["meta"] = {**start.meta, **inputs["meta"]}
     system = inputs["system"]
     if system is not None and not isinstance(system, str):
-        msg = f"system must be text, not {type(system).__name__}"
+        msg = f"system must be text, not {kind_of(system)}"
         raise UsageError(msg)
     return start.with_(**{name: value for name, value in inputs.items() if value is not None})
 
