@@ -14,7 +14,7 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests import labelled  # noqa: E402 - the checkout must be on the path first
+from tests import doors, labelled  # noqa: E402 - the checkout must be on the path first
 
 
 def main() -> None:
@@ -30,7 +30,7 @@ def main() -> None:
         return
     print(labelled.table(answers))
     if options.write:
-        labelled.PAGE.write_text(labelled.page_with(answers), encoding="utf-8")
+        labelled.PAGE.write_text(doors.page_with_doors(labelled.page_with(answers)), encoding="utf-8")
 
 
 def _parser() -> argparse.ArgumentParser:

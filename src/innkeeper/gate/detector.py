@@ -44,7 +44,7 @@ from innkeeper.text.offsets import SAME, SelectedRuns
 from innkeeper.text.pyregex import PatternLimitError
 from innkeeper.text.views import TURNS, TextView, turned_views, views_of
 
-DETECTOR_VERSION: Final = "10"
+DETECTOR_VERSION: Final = "11"
 """Raised whenever folding, matching or the reading of ages changes what is found."""
 
 _REMEMBERED: Final = 4_096
@@ -93,6 +93,7 @@ class Detector:
         guests = [guest.label for guest in (classifier, image_classifier) if guest is not None]
         self.version = "+".join((DETECTOR_VERSION, EMBEDDED, *guests))
         self._seen: BoundedCache[str, ScanFindings] = BoundedCache(items=_REMEMBERED, size=_REMEMBERED_BYTES)
+        self._joints: BoundedCache[tuple[str, str], str] = BoundedCache(items=_REMEMBERED, size=_REMEMBERED_BYTES)
 
     def scan(self, text: str) -> ScanFindings:
         """What a text has in it. Raises nothing."""
@@ -102,6 +103,7 @@ class Detector:
     def forget(self) -> None:
         """Forget what was found in texts before."""
         self._seen.clear()
+        self._joints.clear()
 
     def _scan(self, text: str) -> ScanFindings:
         failed: list[str] = []
@@ -130,6 +132,8 @@ class Detector:
         None where there is nothing. Raises nothing.
         """
         tail, head = before[-_SEAM:], after[:_SEAM]
+        if self._joints.get((tail, head)):
+            return None
         collected: list[Mention] = []
         failed: list[str] = []
         try:
@@ -148,6 +152,7 @@ class Detector:
         except Exception as error:  # noqa: BLE001 - as in a scan
             failed.append(type(error).__name__)
         if not (collected or failed):
+            self._joints.put((tail, head), "nothing", len(tail) + len(head))
             return None
         together = weighed(sorted(set(collected)), head)
         return self._findings(
@@ -184,9 +189,9 @@ class Detector:
             for view in views_of(shown):
                 _read(view, shown, mentions, seen)
         for way in sorted(turned):
-            given = "" if way == "back" else TURNS[way](text)
+            turned_text = "" if way == "back" else TURNS[way](text)
             for view in turned_views(text, way):
-                _read(view, given, mentions, seen)
+                _read(view, turned_text, mentions, seen)
         mentions += _hidden(text)
         if plain is not None:
             mentions += _in_phrases(text, plain, mentions)
@@ -284,7 +289,7 @@ def _read(view: TextView, text: str, mentions: list[Mention], seen: _Seen) -> se
 
 def _in_phrases(text: str, plain: TextView, mentions: list[Mention]) -> list[Mention]:
     """The ages in phrases that have gaps: a year at a school, and half the age of somebody who is told of near by."""
-    found = [
+    mentioned = [
         Mention(*plain.source_span(*match.span()), "age", "age.school", _IN_PHRASE, 13, ADULT_AGE - 1)
         for match in gate_pattern("school_year").finditer(plain.text)
     ]
@@ -292,16 +297,16 @@ def _in_phrases(text: str, plain: TextView, mentions: list[Mention]) -> list[Men
         start, end = match.span()
         whole = [each.low for each in mentions if each.category == _ADULT and abs(each.start - start) <= _SEAM]
         if whole and (half := min(whole) / 2) < ADULT_AGE:
-            found.append(Mention(start, end, "age", "age.half", _IN_PHRASE, half, half))
-    return found
+            mentioned.append(Mention(start, end, "age", "age.half", _IN_PHRASE, half, half))
+    return mentioned
 
 
 def _hidden(text: str) -> Iterator[Mention]:
     """The finds of what is written in a code, read as a text of its own, whose signs tell counts from ages."""
     if (plain := decoded(text)) is not None:
-        places = SelectedRuns(plain.starts, plain.olds, SAME)
+        positions = SelectedRuns(plain.starts, plain.olds, SAME)
         for each in _plainly(plain.text):
-            first, last = places.span(each.start, each.end - 1)
+            first, last = positions.span(each.start, each.end - 1)
             yield each._replace(start=first, end=last + 1)
     for shown in pig_latin(text):
         yield from (each._replace(start=0, end=len(text)) for each in _plainly(shown))
@@ -352,11 +357,11 @@ def _of_persons(plain: TextView | None, mentions: list[Mention]) -> list[Mention
     """The mentions without words of romance that are of a thing: of chess, of the sea."""
     if plain is None or not any(each.category == "romantic" for each in mentions):
         return mentions
-    things = [plain.source_span(*match.span()) for match in gate_pattern("loves_thing").finditer(plain.text)]
+    loved = [plain.source_span(*match.span()) for match in gate_pattern("loves_thing").finditer(plain.text)]
     return [
         each
         for each in mentions
-        if each.category != "romantic" or not any(start <= each.end and each.start < end for start, end in things)
+        if each.category != "romantic" or not any(start <= each.end and each.start < end for start, end in loved)
     ]
 
 
@@ -376,12 +381,12 @@ def _with_families(text: str, plain: TextView | None, mentions: list[Mention]) -
         return mentions
     depicted = sorted(each.end for each in mentions if each.category in CONTEXTS)
 
-    def spans(places: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-        return sorted(span for span in places if not _is_together(text, depicted, span[0]))
+    def spans(extents: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+        return sorted(span for span in extents if not _is_together(text, depicted, span[0]))
 
     away = spans(plain.source_span(*match.span()) for match in gate_pattern("away").finditer(plain.text))
     abroad = (match.span() for match in gate_pattern("family_abroad").finditer(text))
-    families = spans((*(plain.source_span(*place) for place in kinship_phrases(plain.text)), *abroad))
+    families = spans((*(plain.source_span(*extent) for extent in kinship_phrases(plain.text)), *abroad))
     if not (away or families):
         return mentions
 

@@ -11,6 +11,7 @@ and the event has hashes and places, never words (dynamic-prompting reference 3.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextvars import Context
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -36,6 +37,7 @@ from innkeeper.gate.tier import (
 )
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import EMPTY, FrozenDict
+from innkeeper.prompt.once import once
 
 _ABSOLUTE_SCORE: Final = 0.5
 _AGE_SCORE: Final = 0.4
@@ -239,6 +241,22 @@ class TierGate:
                 self.seen.put(key, known, _EVENT_BYTES + sum(map(len, texts.values())))
         return known
 
+    def require(
+        self,
+        texts: Mapping[str, str] | Mapping[TextKind, str],
+        requested: Any = None,
+        ceilings: Ceilings | None = None,
+        *,
+        observe: bool = False,
+    ) -> TierDecision:
+        """The decision, where the texts may pass. With ``observe`` what is only doubtful passes in the general tier.
+
+        Raises `TierBlockedError`.
+        """
+        # in a context of its own: what a call may take is for its work, and is not spent on the gate
+        decision = Context().run(self.check, texts, requested, ceilings).decision
+        return decision if observe and decision.is_only_doubtful else decision.require()
+
     def _check(
         self, texts: Mapping[str, str] | Mapping[TextKind, str], requested: Any, ceilings: Ceilings | None
     ) -> Checked:
@@ -257,9 +275,9 @@ class TierGate:
     def _scan(self, texts: Mapping[str, str] | Mapping[TextKind, str]) -> ScanFindings:
         """The findings of all texts together, and of where one that was said follows another."""
         named = [(str(name), text) for name, text in texts.items()]
-        named.sort(key=lambda each: _ORDER.get(each[0], 0))
+        named.sort(key=lambda each: _order_of(each[0]))
         scans = [(name, self.detector.scan(text)) for name, text in named]
-        user_texts = [(name, text) for name, text in named if name in _ORDER]
+        user_texts = [(name, text) for name, text in named if _order_of(name)]
         for (_, before), (name, after) in pairwise(user_texts):
             if (seam := self.detector.seam(before, after)) is not None:
                 scans.append((name, seam))
@@ -268,6 +286,17 @@ class TierGate:
 
 _ORDER: Final = {TextKind.HISTORY.value: 1, TextKind.USER_TEXT.value: 2, TextKind.MODEL_OUTPUT.value: 3}
 """What is said, in the order in which a model gets it."""
+
+
+def _order_of(name: str) -> int:
+    """The place of a text among those that are said, whatever number stands behind its kind; 0 of any other."""
+    return _ORDER.get(name.partition(":")[0], 0)
+
+
+@once
+def default_gate() -> TierGate:
+    """The gate of the packaged lists and of no operator: what stands at every door."""
+    return TierGate.of()
 
 
 def tier_event(
@@ -282,3 +311,13 @@ def tier_event(
         "policy_version": policy.version,
     }
     return FrozenDict({**facts, **more, "passed": decision.passed, "scores": dict(findings.scores)})
+
+
+def block(texts: Mapping[str, str]) -> None:
+    """Raise `TierBlockedError` where age-indicating content is in a sexual context; whatever is only doubtful passes."""
+    default_gate().require(texts, observe=True)
+
+
+def warm_gate() -> None:
+    """Make what the first plain text would wait for: the words of all languages."""
+    default_gate().check({TextKind.USER_TEXT: "The road to the sea is long."})

@@ -7,7 +7,7 @@ texts as categories, scores and positions, never the text itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -32,6 +32,10 @@ class Decision(StrEnum):
     HOLD = "hold"
     """For a classifier or a person; until one of them has lifted it, it is refused."""
     BLOCK = "block"
+
+
+_CERTAIN: Final = ("absolute:", "detector:")
+"""What reasons begin with that no operator lifts."""
 
 
 class Ceilings(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -77,6 +81,12 @@ class TierDecision(msgspec.Struct, frozen=True):
         if self.effective is Tier.SFW:
             return self.decision not in {Decision.HOLD, Decision.BLOCK}
         return self.scanned and self.decision in {Decision.ALLOW, Decision.LOWER}
+
+    @property
+    def is_only_doubtful(self) -> bool:
+        """Whether it is of the general tier, and nothing in it is absolute: an operator may let that pass with a note."""
+        certain = any(reason.startswith(_CERTAIN) for reason in self.reasons)
+        return self.effective is Tier.SFW and not (self.decision is Decision.BLOCK and certain)
 
     def require(self) -> TierDecision:
         """The decision itself, where it `passed`.
@@ -256,20 +266,44 @@ def _between(named: list[tuple[str, ScanFindings]]) -> tuple[Relation, ...]:
         for age, name, state, distance in relations(finding):
             key = (age, f"{name}:{state}")
             least[key] = min(distance, least.get(key, distance))
-    for number, (name, one) in enumerate(named):
-        for other_name, other in named[number + 1 :]:
-            spoken = {name.partition(":")[0], other_name.partition(":")[0]} <= _SPOKEN
-            for age, context, distance in (*_across(one, other), *_across(other, one, back=True)):
-                least[age, context] = min(distance * spoken, least.get((age, context), distance))
+    spoken = _spoken(named)
+    described = [finding for name, finding in named if not _is_spoken(name)]
+    for age, age_at, number in _placed(_ages, spoken):
+        for context, context_at, other in _placed(_contexts, spoken):
+            if number != other:
+                distance = max(0, context_at.first - age_at.last, age_at.first - context_at.last)
+                least[age, context] = min(distance, least.get((age, context), distance))
+    # what describes the persons of every text is beside all of them
+    everything = [finding for _, finding in named]
+    for one, others in ((described, everything), (everything, described)):
+        for age in {age for finding in one for age in _ages(finding)}:
+            for context in {context for finding in others for context in _contexts(finding)}:
+                if any(a is not b and age in _ages(a) and context in _contexts(b) for a in one for b in others):
+                    least[age, context] = 0
     return tuple(Relation.of(age, context, distance) for (age, context), distance in least.items())
 
 
-def _across(one: ScanFindings, other: ScanFindings, *, back: bool = False) -> Iterator[tuple[str, str, int]]:
-    """Each age of one text and context of another, and how far from one another: ``back`` where the other text comes first."""
-    for age, here in _ages(one).items():
-        for context, there in _contexts(other).items():
-            before, after, length = (there, here, other.length) if back else (here, there, one.length)
-            yield age, context, max(0, length - before.last) + after.first
+def _is_spoken(name: str) -> bool:
+    return name.partition(":")[0] in _SPOKEN
+
+
+def _spoken(named: list[tuple[str, ScanFindings]]) -> list[tuple[int, ScanFindings]]:
+    """The texts that follow one another, each with where it begins if they are read as one."""
+    placed, at = [], 0
+    for name, finding in named:
+        if _is_spoken(name):
+            placed.append((at, finding))
+            at += finding.length
+    return placed
+
+
+def _placed(
+    finds: Callable[[ScanFindings], Mapping[str, Extent]], spoken: list[tuple[int, ScanFindings]]
+) -> Iterator[tuple[str, Extent, int]]:
+    """Each find with its extent in all texts together, and the number of its text."""
+    for number, (at, finding) in enumerate(spoken):
+        for name, extent in finds(finding).items():
+            yield name, Extent(at + extent.first, at + extent.last), number
 
 
 def _together(findings: Iterable[ScanFindings]) -> dict[str, float]:

@@ -27,6 +27,7 @@ from typing import (
 import msgspec
 from msgspec import UNSET
 
+from innkeeper.gate.judgement import Judgement
 from innkeeper.operations.scope import Scope
 from innkeeper.prompt.data import EMPTY, parse_json
 from innkeeper.prompt.errors import UsageError, Where
@@ -48,7 +49,7 @@ class Operation(msgspec.Struct, Generic[Request, Reply], frozen=True, dict=True)
     spellings of a field, which are read where the field's own name has no value; a list that has the own name too is read in its
     order. ``beneath`` names a field that is an object, too: the fields which that has are read there where the body has no value.
     With ``lax`` numbers may be texts. ``whole`` names a field that is all of the body which other fields do not name.
-    ``examples`` are bodies that are answered.
+    ``examples`` are bodies that are answered. ``judged`` says when its texts pass the gate; each operation declares it.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Operation(msgspec.Struct, Generic[Request, Reply], frozen=True, dict=True)
     takes: type[msgspec.Struct] | None = None
     gives: Any = None
     words: str = ""
+    judged: Judgement | None = None
 
     @cached_property
     def request(self) -> type[msgspec.Struct]:

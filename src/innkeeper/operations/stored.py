@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, Ty
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from innkeeper.gate.judgement import Judgement
 from innkeeper.library.memory import SCOPES, NewMemory
 from innkeeper.library.rows import MessageRow, StoredRow
 from innkeeper.operations.operation import Deleted, Operation, Row, RowList, listing_limit
@@ -371,21 +372,21 @@ def remove_character(request: CharacterId, mine: CallerStore) -> Deleted:
     return {"id": mine.library.characters.remove(key, who=mine.owner.user).id, "deleted": True}
 
 
-BEGIN: Final = Operation("conversations.begin", begin)
-CONVERSATIONS: Final = Operation("conversations.list", list_conversations)
-CONVERSATION: Final = Operation("conversations.show", show_conversation)
-CHANGE: Final = Operation("conversations.change", change_conversation)
-REMOVE: Final = Operation("conversations.remove", remove_conversation)
-MESSAGES: Final = Operation("conversations.messages", list_messages)
-ITEMS: Final = Operation("conversations.items", list_items)
-PIN_MESSAGE: Final = Operation("conversations.pin_message", pin_message)
-DELETE_MESSAGE: Final = Operation("conversations.delete_message", delete_message)
-REMEMBER: Final = Operation("memories.add", remember)
-MEMORIES: Final = Operation("memories.list", list_memories)
-PIN_MEMORY: Final = Operation("memories.pin", pin_memory)
-FORGET: Final = Operation("memories.forget", forget)
-ADD_CHARACTER: Final = Operation("characters.add", add_character, whole="columns")
-CHARACTERS: Final = Operation("characters.list", list_characters)
-CHARACTER: Final = Operation("characters.show", show_character)
-CHANGE_CHARACTER: Final = Operation("characters.change", change_character, whole="columns")
-REMOVE_CHARACTER: Final = Operation("characters.remove", remove_character)
+BEGIN: Final = Operation("conversations.begin", begin, judged=Judgement.SAVED)
+CONVERSATIONS: Final = Operation("conversations.list", list_conversations, judged=Judgement.STORED)
+CONVERSATION: Final = Operation("conversations.show", show_conversation, judged=Judgement.STORED)
+CHANGE: Final = Operation("conversations.change", change_conversation, judged=Judgement.SAVED)
+REMOVE: Final = Operation("conversations.remove", remove_conversation, judged=Judgement.NONE)
+MESSAGES: Final = Operation("conversations.messages", list_messages, judged=Judgement.STORED)
+ITEMS: Final = Operation("conversations.items", list_items, judged=Judgement.STORED)
+PIN_MESSAGE: Final = Operation("conversations.pin_message", pin_message, judged=Judgement.STORED)
+DELETE_MESSAGE: Final = Operation("conversations.delete_message", delete_message, judged=Judgement.NONE)
+REMEMBER: Final = Operation("memories.add", remember, judged=Judgement.SAVED)
+MEMORIES: Final = Operation("memories.list", list_memories, judged=Judgement.STORED)
+PIN_MEMORY: Final = Operation("memories.pin", pin_memory, judged=Judgement.STORED)
+FORGET: Final = Operation("memories.forget", forget, judged=Judgement.NONE)
+ADD_CHARACTER: Final = Operation("characters.add", add_character, whole="columns", judged=Judgement.SAVED)
+CHARACTERS: Final = Operation("characters.list", list_characters, judged=Judgement.STORED)
+CHARACTER: Final = Operation("characters.show", show_character, judged=Judgement.STORED)
+CHANGE_CHARACTER: Final = Operation("characters.change", change_character, whole="columns", judged=Judgement.SAVED)
+REMOVE_CHARACTER: Final = Operation("characters.remove", remove_character, judged=Judgement.NONE)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Required, cast
 import msgspec
 
 from innkeeper.conversation.client_turn import CLIENT_OPTIONS
+from innkeeper.gate.judgement import Judgement
 from innkeeper.gate.tier import Tier
 from innkeeper.inference.requests.chat import read_chat
 from innkeeper.inference.response.views.view import ServerEvent
@@ -361,5 +362,7 @@ _SPELLINGS: Final = {
 }
 _EXAMPLES: Final = ({"message": "What is a ferry bell for?"},)
 
-CHAT: Final = Operation("chat.turn", chat, _SPELLINGS, whole="others", examples=_EXAMPLES)
-ROLEPLAY: Final = Operation("roleplay.turn", roleplay, _SPELLINGS, whole="others", examples=_EXAMPLES)
+CHAT: Final = Operation("chat.turn", chat, _SPELLINGS, whole="others", examples=_EXAMPLES, judged=Judgement.TASK)
+ROLEPLAY: Final = Operation(
+    "roleplay.turn", roleplay, _SPELLINGS, whole="others", examples=_EXAMPLES, judged=Judgement.TASK
+)

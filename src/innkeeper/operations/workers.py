@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta
 
+from innkeeper.gate.judgement import Judgement
 from innkeeper.inference.client.egress import Egress
 from innkeeper.inference.errors import AddressRefusedError
 from innkeeper.library.errors import NotFoundError
@@ -235,9 +236,9 @@ def _check_address(url: str, allowed: tuple[str, ...]) -> None:
     egress.choose(parts.hostname or "", port, [str(address[4][0]) for address in addresses])
 
 
-LIST: Final = Operation("workers.list", list_workers)
-ENROL: Final = Operation("workers.enrol", enrol)
-REGISTER: Final = Operation("workers.register", register)
-RENEW: Final = Operation("workers.heartbeat", renew)
-DRAIN: Final = Operation("workers.drain", drain)
-ACTIVE: Final = Operation("workers.active", active)
+LIST: Final = Operation("workers.list", list_workers, judged=Judgement.NONE)
+ENROL: Final = Operation("workers.enrol", enrol, judged=Judgement.NONE)
+REGISTER: Final = Operation("workers.register", register, judged=Judgement.NONE)
+RENEW: Final = Operation("workers.heartbeat", renew, judged=Judgement.NONE)
+DRAIN: Final = Operation("workers.drain", drain, judged=Judgement.NONE)
+ACTIVE: Final = Operation("workers.active", active, judged=Judgement.NONE)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, Final, NamedTuple
 
@@ -30,6 +30,7 @@ from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
 from innkeeper.prompt.machine import fresh_id, utc_now
 from innkeeper.prompt.note import Note
 from innkeeper.prompt.text import shorten
+from innkeeper.service.door_gate import DoorGate, DoorTerms
 from innkeeper.service.error_facts import INTERNAL, facts_of
 from innkeeper.service.guard.grants import Grant
 from innkeeper.service.guard.work import CallRecord, Ticket
@@ -115,10 +116,11 @@ class CompletionHandler:
 
     Args:
         models: who answers.
+        gate: judges what is asked and answered.
     """
 
-    def __init__(self, models: Models) -> None:
-        self.models = models
+    def __init__(self, models: Models, gate: DoorGate | None = None) -> None:
+        self.models, self.gate = models, gate or DoorGate()
         self.running: dict[tuple[str, str], ActiveCompletion] = {}
         """The answers that are under way, by owner and id."""
 
@@ -196,6 +198,8 @@ class CompletionHandler:
             answers = await answered(self.models, request, ticket.caller)
         except ModelNotFoundError:
             raise ModelNotFoundError(request.model, [card.name for card in self._cards(ticket)]) from None
+        terms = self.gate.terms(ticket.grant, self.models.card(request.model), web.headers)
+        answers = await self._judged(request, answers, terms)
         began = answers[0]
         ticket.record.operation = "chat"
         ticket.record.mode = "" if request.raw is None else "raw"
@@ -210,6 +214,17 @@ class CompletionHandler:
         running = ActiveCompletion(fold, events, first, began, ticket, stop, explain)
         self.running[running.at] = running
         return running
+
+    async def _judged(
+        self, request: GenerationRequest, answers: Sequence[ModelAnswer], terms: DoorTerms
+    ) -> tuple[ModelAnswer, ...]:
+        """The answers, behind the gate. Raises `TierBlockedError`; none of them is asked for then."""
+        try:
+            return tuple([await self.gate.answer(request, each, terms) for each in answers])
+        except BaseException:
+            for each in answers:
+                await each.events.aclose()
+            raise
 
     async def _whole(
         self, request: GenerationRequest, web: WebRequest, stop: Stop

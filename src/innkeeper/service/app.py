@@ -228,8 +228,9 @@ def create_app(
     readiness.checks["workers"] = pool.is_ready
     prompts = PromptSurface(checked, pool, models, folders)
     surfaces = LibrarySurfaces(checked, prompts.models, prompts.local)
-    model_routes = ModelRoutes(surfaces.models, response_store(checked))
-    runs = Runs(checked, prompts.local)
+    prompts.gate = surfaces.gate
+    model_routes = ModelRoutes(surfaces.models, response_store(checked), surfaces.gate)
+    runs = Runs(checked, prompts.local, surfaces.gate)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

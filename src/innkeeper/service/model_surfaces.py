@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from contextlib import suppress
 from importlib import import_module
+from threading import Thread
 from typing import Final
 
+from innkeeper.gate.gate import warm_gate
 from innkeeper.inference.routing.models import Models, RouteModels
 from innkeeper.inference.routing.route import Routes
 from innkeeper.prompt.machine import utc_now
 from innkeeper.service.answers import CompletionHandler
 from innkeeper.service.anthropic.routes import anthropic_pages
+from innkeeper.service.door_gate import DoorGate
 from innkeeper.service.openai.routes import openai_pages
 from innkeeper.service.openai.store import ResponseStore, responses_in_memory
 from innkeeper.service.pages import PageTable
@@ -25,6 +28,9 @@ def warm() -> None:
     for name in _LATE:
         with suppress(ModuleNotFoundError):
             import_module(name)
+    Thread(
+        target=warm_gate, daemon=True, name="innkeeper-gate"
+    ).start()  # a call that comes before it ends waits for it
 
 
 class ModelRoutes:
@@ -33,15 +39,19 @@ class ModelRoutes:
     Args:
         models: who answers; the model on this machine where left out.
         store: where responses are kept; in memory where left out.
+        gate: judges what is asked and answered; the packaged lists, and nothing doubtful, where left out.
     """
 
-    def __init__(self, models: Models | None = None, store: ResponseStore | None = None) -> None:
+    def __init__(
+        self, models: Models | None = None, store: ResponseStore | None = None, gate: DoorGate | None = None
+    ) -> None:
+        self._gate = gate
         self.models = RouteModels(Routes.read()) if models is None else models
         self._store = responses_in_memory() if store is None else store
 
     def tables(self) -> tuple[PageTable, ...]:
         """The pages of each surface."""
-        completions, started = CompletionHandler(self.models), int(utc_now().timestamp())
+        completions, started = CompletionHandler(self.models, self._gate), int(utc_now().timestamp())
         return openai_pages(completions, self._store, started), anthropic_pages(completions)
 
     async def close(self) -> None:

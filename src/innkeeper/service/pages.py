@@ -10,6 +10,7 @@ from starlette.requests import Request as WebRequest
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from innkeeper.gate.judgement import Judgement
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.once import once
 from innkeeper.service.exchange import JSON, encode
@@ -22,13 +23,14 @@ class Page(NamedTuple):
     """A path, its method (or several, with blanks between them), what answers, and an operation of the OpenAPI document.
 
     Parts of the path in braces are as Starlette has them. Without a description it is left out of the document; one
-    that takes long to write is made when it is asked for.
+    that takes long to write is made when it is asked for. ``judged`` says when the texts that pass it are judged.
     """
 
     method: str
     path: str
     answer: Endpoint
     description: Mapping[str, Any] | Callable[[], Mapping[str, Any]] = EMPTY
+    judged: Judgement = Judgement.NONE
 
 
 class PageTable(NamedTuple):

@@ -66,7 +66,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     operations refuse. ``profiles`` are folders of profiles, which clients call as models, with ``stored_profiles``
     those of the library's database, too, which are kept as folders in ``profile_folder`` while the service runs; ``states`` is
     where their conversations are kept between turns. ``python`` allows the
-    ``{{python:...}}`` macro. ``limits`` are what the work of one call may take at most, whatever the call asks for.
+    ``{{python:...}}`` macro. ``gate`` says what becomes of texts in which the gate is in doubt: ``on`` refuses them, ``observe``
+    only tells of them; what it blocks is refused always. ``limits`` are what the work of one call may take at most, whatever the
+    call asks for.
     ``cors_origins`` are the web origins that may call. ``allow_hosts`` are hosts that may be asked although they are not on the
     open internet (`Egress`), where an address is not the operator's own.
     ``prices`` are what routes cost (`read_prices`), ``catalogue`` is laid over what is known of models (`use_catalogue`).
@@ -91,6 +93,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     public_url: str = ""
     profile: str = "fixed"
     python: bool = True
+    gate: Literal["on", "observe"] = "on"
     keys: Keys = Keys()
     limits: BuildLimits = BuildLimits()
     cors_origins: tuple[str, ...] = ()

@@ -111,6 +111,11 @@ _LAST_PORT: Final = 65_535
     help="Log one line per call to standard error, without prompts and keys.",
 )
 @click.option(
+    "--gate",
+    type=click.Choice(["on", "observe"]),
+    help="Texts in which the tier gate is in doubt: refuse them (on, the default) or only note them.",
+)
+@click.option(
     "--job-threads", type=click.IntRange(0), default=4, show_default=True, help="Jobs to run at once in this process."
 )
 @click.option("--job-budget", type=click.FloatRange(0), help="US dollars that a key may spend on jobs per day.")
@@ -144,7 +149,7 @@ def serve(
     """Run the HTTP service: models at /v1 with OpenAI's and Anthropic's APIs, and prompt operations.
 
     Keys are read from INNKEEPER_SERVICE_KEY and --key-file. Without a key the service is open, on this machine only. In the
-    file a key's permissions can follow it, as in KEY scope=chat rate=60 seconds=0.5.
+    file a key's permissions can follow it, as in KEY scope=chat rate=60 seconds=0.5 tier=sfw gate=on.
     """
     from innkeeper.cli.settings.routes import read_routes, route_models
     from innkeeper.cli.settings.settings import UserSettings

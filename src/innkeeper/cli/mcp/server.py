@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper import __version__
 from innkeeper.cli.mcp.workbench import TOOLS, fitted
+from innkeeper.gate.bodies import texts_of_made
+from innkeeper.gate.gate import block
+from innkeeper.gate.judgement import Judgement
 from innkeeper.lazy import require
 from innkeeper.prompt import InnkeeperError, UsageError
 from innkeeper.prompt.errors import UnknownNameError
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
     from innkeeper.cli.mcp.folder import Folder
+    from innkeeper.operations.operation import Operation
 
 
 FILES: Final = "innkeeper://files"
@@ -51,6 +55,14 @@ async def _run(folder: Folder) -> None:
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
+def _made(tool: Operation[Any, Any], request: Any, folder: Folder) -> dict[str, Any]:
+    """What a tool makes, judged where it declares so. Raises `TierBlockedError`, and what the tool raises."""
+    made: dict[str, Any] = tool.run(request, folder)
+    if tool.judged is Judgement.MADE:
+        block(texts_of_made(made))
+    return made
+
+
 def server_of(folder: Folder) -> Server[Any]:
     """Return the server, for any transport of the library."""
     import anyio
@@ -75,7 +87,7 @@ def server_of(folder: Folder) -> Server[Any]:
             if params.name not in TOOLS:
                 raise UnknownNameError("tool", params.name, TOOLS)
             tool = TOOLS[params.name]
-            return tool.run(tool.read(params.arguments or {}), folder)
+            return _made(tool, tool.read(params.arguments or {}), folder)
 
         facts, failed = await answer(work)
         text = types.TextContent(type="text", text=_json(facts))

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from innkeeper.cli.mcp.folder import CallAssets, Folder
+from innkeeper.gate.judgement import Judgement
 from innkeeper.operations import Operation
 from innkeeper.prompt import (
     BuildLimits,
@@ -275,13 +276,13 @@ def tokens(request: CountTokens, folder: Folder) -> dict[str, Any]:
 
 
 TOOLS: Final[Mapping[str, Operation[Any, dict[str, Any]]]] = {
-    "build": Operation("prompts.build", build),
-    "explain": Operation("prompts.explain", explain),
-    "diff": Operation("prompts.diff", diff),
-    "lint": Operation("files.lint", lint),
-    "lore_test": Operation("lore.test", lore_test),
-    "card_show": Operation("cards.show", card_show),
-    "tokens": Operation("tokens.count", tokens),
+    "build": Operation("prompts.build", build, judged=Judgement.MADE),
+    "explain": Operation("prompts.explain", explain, judged=Judgement.MADE),
+    "diff": Operation("prompts.diff", diff, judged=Judgement.MADE),
+    "lint": Operation("files.lint", lint, judged=Judgement.OWN),
+    "lore_test": Operation("lore.test", lore_test, judged=Judgement.OWN),
+    "card_show": Operation("cards.show", card_show, judged=Judgement.OWN),
+    "tokens": Operation("tokens.count", tokens, judged=Judgement.NONE),
 }
 """The tools by their names. They change nothing."""
 

@@ -89,7 +89,7 @@ def _is_named(tokens: Sequence[str], words: TierVocabulary) -> bool:
         return False
     if folded in words.persons:
         return True
-    if not name[0].isupper() or len(name) < _SHORTEST_NAME or words.is_thing(folded):
+    if not name[0].isupper() or len(name) < _SHORTEST_NAME or words.is_object(folded):
         return False
     return tokens[-1] not in _COLONS or not words.is_measure(folded)
 

@@ -152,7 +152,7 @@ class TierVocabulary:
                     _keep(hits, role, first, stop, value)
         return hits._replace(terms=_outermost(hits.terms, _undepicted(harmless, hits.terms))) if hits.terms else hits
 
-    def is_thing(self, word: str) -> bool:
+    def is_object(self, word: str) -> bool:
         """Whether a word is for a thing that has years."""
         return bool(self.objects.at(word, 0)[1])
 

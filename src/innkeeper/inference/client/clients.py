@@ -29,6 +29,7 @@ from innkeeper.inference.client.chat import (
     refuses_streaming,
 )
 from innkeeper.inference.client.endpoint import Endpoint, Response, decoded, encoded, raise_for_status
+from innkeeper.inference.client.judged import judged_events, texts_of
 from innkeeper.inference.client.portal import portal
 from innkeeper.inference.client.remote import (
     STREAM,
@@ -201,9 +202,12 @@ class AsyncClient:
     def events(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         """Send a request and give the events of its answer. Cancelling the task closes the connection.
 
-        Raises `ProviderError` and its kin. Leaving it early (its ``aclose``) closes the connection, which stops the provider.
+        Raises `ProviderError` and its kin, and `TierBlockedError` before anything is sent. Leaving it early (its ``aclose``)
+        closes the connection, which stops the provider.
         """
-        return retried(lambda: self._answered(request, self.adapter.reading), self.retries)
+        return judged_events(
+            texts_of(request), lambda: retried(lambda: self._answered(request, self.adapter.reading), self.retries)
+        )
 
     async def chat_completions(self, **request: Any) -> Response:
         """Send one chat completion request as it is and return the whole answer. For streams see `chat_stream`."""

@@ -16,7 +16,6 @@ from innkeeper.library.errors import NotFoundError, near_names
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze
 from innkeeper.prompt.errors import ConfigError, UnavailableError, Where
 from innkeeper.prompt.machine import Secret
-from innkeeper.prompt.text import kind_of
 
 if TYPE_CHECKING:
     from innkeeper.library.db.engine import Database
@@ -95,7 +94,7 @@ def _read(tool: str, field: str, value: Any) -> Any:
             return kind(value)
     elif isinstance(value, kind) and not isinstance(value, tuple):
         return value
-    message = f"the setting {field} of the tool {tool!r} is {expected}, not {kind_of(value)}"
+    message = f"the setting {field} of the tool {tool!r} is {expected}, not {type(value).__name__}"
     raise ConfigError(message, where=Where(asset="tools", path=f"{tool}.settings.{field}"))
 
 

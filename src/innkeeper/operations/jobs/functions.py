@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, TypedDict
 import msgspec
 from msgspec import Meta
 
+from innkeeper.gate.judgement import Judgement
 from innkeeper.jobs.job import Mode
 from innkeeper.jobs.media import MediaRequest
 from innkeeper.operations.jobs.jobs import submit_media
@@ -215,6 +216,10 @@ _READ: Final = frozenset(
 
 _EXAMPLE: Final = {"prompt": "a red barn at dawn", "job_type": "sdxl_image_fast", "seed": 7}
 
-QUEUE: Final = Operation("jobs.queue", queue, _SPELLINGS, beneath="metadata", lax=True, examples=(_EXAMPLE,))
-FAL: Final = Operation("jobs.fal", queue_fal, _SPELLINGS, beneath="metadata", lax=True)
-REPLICATE: Final = Operation("jobs.replicate", queue_replicate, _SPELLINGS, beneath="metadata", lax=True)
+QUEUE: Final = Operation(
+    "jobs.queue", queue, _SPELLINGS, beneath="metadata", lax=True, examples=(_EXAMPLE,), judged=Judgement.TASK
+)
+FAL: Final = Operation("jobs.fal", queue_fal, _SPELLINGS, beneath="metadata", lax=True, judged=Judgement.TASK)
+REPLICATE: Final = Operation(
+    "jobs.replicate", queue_replicate, _SPELLINGS, beneath="metadata", lax=True, judged=Judgement.TASK
+)

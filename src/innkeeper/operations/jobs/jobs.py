@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, cast
 
 import msgspec
 
+from innkeeper.gate.judgement import Judgement
 from innkeeper.inference.response.views.view import ServerEvent
 from innkeeper.jobs.job import ENDED, JobState
 from innkeeper.jobs.limits import DEADLINE_SECONDS
@@ -234,12 +235,15 @@ def has_ended(job: Mapping[str, Any]) -> bool:
 
 
 SUBMIT: Final = Operation(
-    "jobs.submit", submit, examples=({"prompt": "a red barn at dawn", "width": 64, "height": 64},)
+    "jobs.submit",
+    submit,
+    examples=({"prompt": "a red barn at dawn", "width": 64, "height": 64},),
+    judged=Judgement.TASK,
 )
-LIST: Final = Operation("jobs.list", list_jobs)
-SHOW: Final = Operation("jobs.show", show)
-CANCEL: Final = Operation("jobs.cancel", cancel)
-RETRY: Final = Operation("jobs.retry", retry)
-RESULT: Final = Operation("jobs.result", result)
-RECEIVE: Final = Operation("jobs.receive", receive)
-FOLLOW: Final = Operation("jobs.follow", follow)
+LIST: Final = Operation("jobs.list", list_jobs, judged=Judgement.STORED)
+SHOW: Final = Operation("jobs.show", show, judged=Judgement.STORED)
+CANCEL: Final = Operation("jobs.cancel", cancel, judged=Judgement.STORED)
+RETRY: Final = Operation("jobs.retry", retry, judged=Judgement.TASK)
+RESULT: Final = Operation("jobs.result", result, judged=Judgement.STORED)
+RECEIVE: Final = Operation("jobs.receive", receive, judged=Judgement.NONE)
+FOLLOW: Final = Operation("jobs.follow", follow, judged=Judgement.STORED)

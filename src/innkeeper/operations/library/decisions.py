@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from innkeeper.gate.gate import TextKind
+from innkeeper.gate.judgement import Judgement
 from innkeeper.library.prepare.request import PrepareRequest, tier_facts
 from innkeeper.operations.operation import Operation
 from innkeeper.operations.scope import Scope
@@ -92,6 +93,6 @@ def _prepare(request: ResolveTemplate, scope: Scope) -> PrepareRequest:
     return PrepareRequest(**fields, ceilings=scope.ceilings, user_id=scope.owner.user)
 
 
-EVALUATE: Final = Operation("tier.evaluate", evaluate, {"text": ("prompt",)})
-RESOLVE: Final = Operation("templates.resolve", resolve)
-RENDER: Final = Operation("templates.render", render)
+EVALUATE: Final = Operation("tier.evaluate", evaluate, {"text": ("prompt",)}, judged=Judgement.NONE)
+RESOLVE: Final = Operation("templates.resolve", resolve, judged=Judgement.NONE)
+RENDER: Final = Operation("templates.render", render, judged=Judgement.TASK)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Required, Type
 import msgspec
 from msgspec import Meta
 
+from innkeeper.gate.judgement import Judgement
 from innkeeper.jobs.assets import ASSET, media_type_of
 from innkeeper.library.errors import NotFoundError
 from innkeeper.operations.jobs.jobs import finished
@@ -371,15 +372,15 @@ _SPELLINGS: Final = {
     "message": ("response", "prompt"),
 }
 
-GENERATE: Final = Operation("scenes.generate", generate, _SPELLINGS)
-COMPOSE: Final = Operation("scenes.compose", compose, _SPELLINGS)
-LIST: Final = Operation("scenes.list", list_scenes)
-SHOW: Final = Operation("scenes.show", show_scene)
-PICTURE: Final = Operation("scenes.picture", picture)
-STATE: Final = Operation("scenes.state", show_state)
-CHANGE_STATE: Final = Operation("scenes.change_state", change_state, whole="edits")
-TEMPLATES: Final = Operation("scenes.templates", list_templates)
-TEMPLATE: Final = Operation("scenes.template", show_template)
-ADD_TEMPLATE: Final = Operation("scenes.add_template", add_template, whole="columns")
-CHANGE_TEMPLATE: Final = Operation("scenes.change_template", change_template, whole="columns")
-REMOVE_TEMPLATE: Final = Operation("scenes.remove_template", remove_template)
+GENERATE: Final = Operation("scenes.generate", generate, _SPELLINGS, judged=Judgement.TASK)
+COMPOSE: Final = Operation("scenes.compose", compose, _SPELLINGS, judged=Judgement.TASK)
+LIST: Final = Operation("scenes.list", list_scenes, judged=Judgement.STORED)
+SHOW: Final = Operation("scenes.show", show_scene, judged=Judgement.STORED)
+PICTURE: Final = Operation("scenes.picture", picture, judged=Judgement.STORED)
+STATE: Final = Operation("scenes.state", show_state, judged=Judgement.STORED)
+CHANGE_STATE: Final = Operation("scenes.change_state", change_state, whole="edits", judged=Judgement.SAVED)
+TEMPLATES: Final = Operation("scenes.templates", list_templates, judged=Judgement.STORED)
+TEMPLATE: Final = Operation("scenes.template", show_template, judged=Judgement.STORED)
+ADD_TEMPLATE: Final = Operation("scenes.add_template", add_template, whole="columns", judged=Judgement.SAVED)
+CHANGE_TEMPLATE: Final = Operation("scenes.change_template", change_template, whole="columns", judged=Judgement.SAVED)
+REMOVE_TEMPLATE: Final = Operation("scenes.remove_template", remove_template, judged=Judgement.NONE)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Required, cast
 
 from msgspec import Meta
 
+from innkeeper.gate.judgement import Judgement
 from innkeeper.operations.operation import Operation
 from innkeeper.operations.scope import Scope, TaskTerms
 from innkeeper.operations.tasks.answer import TaskOutcome
@@ -124,4 +125,5 @@ SUGGEST: Final = Operation(
         "rating": ("content_rating", "contentType", "content_mode"),
         "model": ("modelKey", "model_id", "model_key"),
     },
+    judged=Judgement.TASK,
 )

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, Required, cast
 
 import msgspec
 
+from innkeeper.gate.judgement import Judgement
 from innkeeper.operations.operation import Operation
 from innkeeper.operations.scope import Scope, TaskTerms
 from innkeeper.operations.tasks.answer import TaskOutcome
@@ -138,4 +139,5 @@ ENHANCE: Final = Operation(
     examples=(
         {"prompt": "a fox in the snow", "jobType": "sdxl_image", "quality": "high", "selectedModel": "qwen_instruct"},
     ),
+    judged=Judgement.TASK,
 )

@@ -7,6 +7,7 @@ from typing import Final
 from starlette.requests import Request as WebRequest
 from starlette.responses import Response
 
+from innkeeper.gate.judgement import Judgement
 from innkeeper.inference.requests.messages import read_messages
 from innkeeper.inference.response.views.messages import MESSAGES, envelope
 from innkeeper.inference.routing.models import ModelNotFoundError
@@ -34,7 +35,7 @@ def anthropic_pages(answering: CompletionHandler) -> PageTable:
         return json_response({"input_tokens": tokens})
 
     pages = (
-        Page("POST", "/v1/messages", create, _CREATE),
+        Page("POST", "/v1/messages", create, _CREATE, Judgement.ASKED),
         Page("POST", "/v1/messages/count_tokens", with_errors(count, lambda error: envelope(facts_of(error))), _COUNT),
     )
     return PageTable(pages, schemas_of("anthropic"))

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, contextmanager, suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
+from innkeeper.gate.bodies import texts_of_body
 from innkeeper.inference.response.views import legacy
 from innkeeper.library.prompts.llm_factory import LLMFactory
-from innkeeper.library.prompts.prompt_service import AsyncPromptService, PromptRun, event_of
+from innkeeper.library.prompts.prompt_service import AsyncPromptService, PreparedRun, PromptRun, event_of
 from innkeeper.library.prompts.tool_config import LOCAL_TOOL, Secrets, ToolDAO, ToolNotFoundError, Tools, VaultDAO
+from innkeeper.prompt.data import EMPTY, thaw
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.once import once
+from innkeeper.service.door_gate import DoorGate
+from innkeeper.service.guard.grants import OPEN
 from innkeeper.service.guard.work import current_ticket
 from innkeeper.taverns.profiles.opened import Profiles
 
@@ -28,11 +33,12 @@ PROFILE_DOORS: Final = "/v1/chat/completions, /v1/responses, /v1/messages or /v1
 class Runs:
     """See `innkeeper.service.connect.connect.PromptRuns`. Nothing is opened before the first call.
 
-    ``local`` are the models that run beside this process, where others ask them, too; whoever made them closes them.
+    ``local`` are the models that run beside this process, where others ask them, too; whoever made them closes them. ``gate``
+    judges what is asked and answered.
     """
 
-    def __init__(self, settings: Settings, local: LocalModels | None = None) -> None:
-        self._settings, self._local = settings, local
+    def __init__(self, settings: Settings, local: LocalModels | None = None, gate: DoorGate | None = None) -> None:
+        self._settings, self._local, self._gate = settings, local, gate or DoorGate(settings.gate)
         self._library: Library | None = None
         self._service = once(self._open)
         self._opened = False
@@ -40,20 +46,35 @@ class Runs:
     async def run(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """The answer, as the document draws it."""
         with self._profiles_named(request):
-            ran = await self._service().run(request)
+            service = self._service()
+            prepared = await self._prepared(service, request)
+            ran = await service.run_prepared(prepared)
+            await self._judge({**texts_of_body(thaw(prepared.body)), "model_output": ran.response.text})
         _answered(ran)
         return legacy.whole(ran.response)
 
     async def stream(self, request: Mapping[str, Any]) -> AsyncIterator[Mapping[str, Any]]:
         """The answer as events."""
         with self._profiles_named(request):
-            async with aclosing(self._service().stream(request)) as events:
+            service = self._service()
+            prepared = await self._prepared(service, request)
+            async with aclosing(service.stream_prepared(prepared, prepared.request(stream=True))) as events:
                 async for event in events:
                     if isinstance(event, PromptRun):
                         _answered(event)
                     shown = event_of(event)
                     if shown is not None:
                         yield shown
+
+    async def _prepared(self, service: AsyncPromptService, request: Mapping[str, Any]) -> PreparedRun:
+        """What a request will send, once it is judged. Raises `TierBlockedError`, and what preparing raises."""
+        prepared = await asyncio.to_thread(service.prepare, request)
+        await self._judge(texts_of_body(thaw(prepared.body)))
+        return prepared
+
+    async def _judge(self, texts: Mapping[str, str]) -> None:
+        ticket = current_ticket()
+        await self._gate.require(texts, self._gate.terms(OPEN if ticket is None else ticket.grant, None, EMPTY))
 
     @contextmanager
     def _profiles_named(self, request: Mapping[str, Any]) -> Iterator[None]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from innkeeper.dialects import DIALECTS
+from innkeeper.gate.gate import warm_gate
 from innkeeper.prompt.errors import UnknownNameError, UsageError
 from innkeeper.service.errors import MAX_MACRO_NAME, Problem, RequestError
 from innkeeper.service.gateway.operation import GatewayPath
@@ -152,5 +153,6 @@ def warm() -> None:
     for module in ("framing", "regex_rules", "assets_normalizer", "variables_update"):
         import_module(f"innkeeper.taverns.smart.{module}")
     import_module("innkeeper.content.branches")
+    warm_gate()
     tuple(DIALECTS.values())
     import_module("regex")  # the engine of patterns, which is imported with the first one

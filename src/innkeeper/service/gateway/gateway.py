@@ -16,6 +16,9 @@ import msgspec
 
 from innkeeper.content.errors import LIMITS, JsonError
 from innkeeper.content.json.text import decode_json
+from innkeeper.gate.bodies import texts_of_made
+from innkeeper.gate.gate import block
+from innkeeper.gate.judgement import Judgement
 from innkeeper.prompt.allowance import BuildLimits, allowed
 from innkeeper.prompt.errors import InnkeeperError, LimitError
 from innkeeper.prompt.text import shorten
@@ -270,7 +273,10 @@ def _within(reply: HttpReply, allowed: int) -> HttpReply:
 def _outcome(operation: GatewayPath, call: GatewayCall, arguments: dict[str, Any]) -> HttpReply:
     try:
         with allowed(call.limits):
-            reply = json_reply(call.explained(operation(call, arguments)))
+            made = operation(call, arguments)
+            if operation.operation.judged is Judgement.MADE:
+                block(texts_of_made(made))
+            reply = json_reply(call.explained(made))
         return _within(reply, call.state.settings.max_reply)
     except UnwritableError as error:
         return internal_error(str(error))

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, Self, get_args, get_origin
 
 import msgspec
 
+from innkeeper.gate.judgement import Judgement
 from innkeeper.operations.operation import Operation
 from innkeeper.prompt.data import Registry
 from innkeeper.prompt.once import convert
@@ -19,6 +20,15 @@ from innkeeper.service.errors import Problem
 
 Effect = Literal["pure", "state", "reads", "writes"]
 """``pure``: a function of the request. ``state``: the application's macros. ``reads``, ``writes``: files of the data folder."""
+
+
+_JUDGED: Final[Mapping[Effect, Judgement]] = {
+    "pure": Judgement.MADE,
+    "state": Judgement.MADE,
+    "reads": Judgement.OWN,
+    "writes": Judgement.OWN,
+}
+"""When the texts of an operation pass the gate, by what it may touch."""
 
 
 def gives(**types: Any) -> type[msgspec.Struct]:
@@ -47,7 +57,9 @@ class GatewayPath(msgspec.Struct, frozen=True, dict=True):
         fields = [(name, kind, None) if name in optional else (name, kind) for name, kind in types.items()]
         takes = msgspec.defstruct("Arguments", fields, kw_only=True, frozen=True)
         title = name.partition("/")[2].replace("/", ".")
-        operation = Operation(title, ByName(run, frozenset(optional)), takes=takes, gives=reply, words=words)
+        operation = Operation(
+            title, ByName(run, frozenset(optional)), takes=takes, gives=reply, words=words, judged=_JUDGED[effect]
+        )
         return cls(name, operation, effect)
 
     @property

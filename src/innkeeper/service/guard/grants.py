@@ -100,7 +100,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     requests and ``tokens`` tokens of models a minute, ``calls`` requests at once, ``spend`` money a day, by the prices
     of the service; keys of one ``tenant`` share it, and no other tenant sees what they store.
     ``limits`` are what the work of one call may take. ``tier`` is the highest content tier of its tasks and jobs: ``nsfw`` is the
-    operator's word that whoever holds the key was verified to be an adult.
+    operator's word that whoever holds the key was verified to be an adult. ``gate`` is the service's word for this key alone.
     """
 
     scope: tuple[str, ...] | None = None
@@ -113,6 +113,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     spend: Annotated[float, msgspec.Meta(gt=0, le=_MOST)] | None = None
     tenant: Annotated[str, msgspec.Meta(max_length=64)] = ""
     tier: Literal["sfw", "nsfw"] = "sfw"
+    gate: Literal["", "on", "observe"] = ""
     limits: BuildLimits = BuildLimits()
 
     @property

@@ -9,6 +9,7 @@ import msgspec
 from starlette.requests import Request as WebRequest
 from starlette.responses import Response
 
+from innkeeper.gate.judgement import Judgement
 from innkeeper.inference.requests.chat import read_chat, read_completion
 from innkeeper.inference.requests.request import Fields, GenerationRequest
 from innkeeper.inference.requests.responses import read_responses, response_messages
@@ -60,25 +61,45 @@ def openai_pages(answering: CompletionHandler, store: ResponseStore, started: in
 
     one = "/v1/responses/{response_id}"
     pages = (
-        Page("POST", "/v1/chat/completions", chat, _asked("Answer a chat.", "ChatRequest", "ChatCompletion")),
-        Page("POST", "/v1/completions", complete, _asked("Go on with a text.", "CompletionRequest", "Completion")),
+        Page(
+            "POST",
+            "/v1/chat/completions",
+            chat,
+            _asked("Answer a chat.", "ChatRequest", "ChatCompletion"),
+            Judgement.ASKED,
+        ),
+        Page(
+            "POST",
+            "/v1/completions",
+            complete,
+            _asked("Go on with a text.", "CompletionRequest", "Completion"),
+            Judgement.ASKED,
+        ),
         Page("POST", "/v1/embeddings", with_errors(embed), _EMBEDDINGS),
         Page(
             "POST",
             "/v1/responses",
             stored.create,
             _asked("Answer, and keep the response.", "ResponsesRequest", "Response"),
+            Judgement.ASKED,
         ),
-        Page("GET", one, with_errors(stored.get), _looked("A response that was kept.", "Response", _ID)),
+        Page(
+            "GET", one, with_errors(stored.get), _looked("A response that was kept.", "Response", _ID), Judgement.STORED
+        ),
         Page("DELETE", one, with_errors(stored.delete), _looked("Forget a response.", "DeletedResponse", _ID)),
         Page(
-            "POST", f"{one}/cancel", with_errors(stored.cancel), _looked("Stop a response under way.", "Response", _ID)
+            "POST",
+            f"{one}/cancel",
+            with_errors(stored.cancel),
+            _looked("Stop a response under way.", "Response", _ID),
+            Judgement.STORED,
         ),
         Page(
             "GET",
             f"{one}/input_items",
             with_errors(stored.items),
             _looked("What a response was asked.", "InputItems", _ID),
+            Judgement.STORED,
         ),
         Page("GET", "/v1/models", listed.all, _looked("The routes and profiles that this key may use.", "ModelList")),
         Page(

@@ -8,9 +8,11 @@ from contextlib import asynccontextmanager
 
 from starlette.routing import BaseRoute
 
+from innkeeper.gate.gate import TierGate, default_gate
 from innkeeper.inference.local.shared import LocalModels
 from innkeeper.inference.routing.models import Models
 from innkeeper.inference.routing.router import Router
+from innkeeper.service.door_gate import DoorGate
 from innkeeper.service.openapi.document import Description
 from innkeeper.service.operations.http import described
 from innkeeper.service.operations.jobs import JobSurface
@@ -31,16 +33,21 @@ class LibrarySurfaces:
     """
 
     def __init__(self, settings: Settings, models: Models, local: LocalModels | None = None) -> None:
-        self.library = SharedLibrary(settings)
+        self.library, self._database = SharedLibrary(settings), settings.database
         self._workers = WorkerSurface(settings, models, local, self.library)
         self._jobs = JobSurface(settings, self.library)
         self._tasks = TaskSurface(settings, self.library, self._workers.routing, self._jobs.jobs, models)
         self.models = self._workers.models
+        self.gate = DoorGate(settings.gate, self._operator_gate)
 
     @property
     def router(self) -> Router:
         """What chooses among the library's models and the workers."""
         return self._workers.routing.router
+
+    def _operator_gate(self) -> TierGate:
+        """The operator's gate: that of the library's rules where the settings name its database, else the packaged one."""
+        return default_gate() if self._database is None else self.library.get().rules.gate
 
     def descriptions(self) -> Iterator[Description]:
         """What the OpenAPI document says of them: made when it is asked for."""

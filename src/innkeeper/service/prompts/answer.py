@@ -10,10 +10,15 @@ import msgspec
 
 from innkeeper.content.errors import LIMITS
 from innkeeper.content.json.text import decode_json
+from innkeeper.gate.bodies import texts_of_made
+from innkeeper.gate.gate import TierGate, TierPolicy, default_gate
+from innkeeper.gate.judgement import Judgement
+from innkeeper.gate.tier import Ceilings, Tier
 from innkeeper.prompt import Ports, UsageError
 from innkeeper.prompt.allowance import BuildLimits, allowed
 from innkeeper.prompt.errors import InnkeeperError, LimitError, UnknownNameError
 from innkeeper.prompt.once import unpack
+from innkeeper.service.door_gate import GATE, TIER
 from innkeeper.service.error_facts import defect_reply, refusal
 from innkeeper.service.errors import memory_error
 from innkeeper.service.exchange import HttpReply, Request, json_reply
@@ -88,7 +93,18 @@ def _reply(state: AppState, request: Request, ports: Ports) -> HttpReply:
                 ]
                 raise UnknownNameError("profile", part["profile"], visible)
     operation = OPERATIONS[name]
-    return json_reply(operation.run(operation.read(body), WorkerScope(state, ports, turns)))
+    made = operation.run(operation.read(body), WorkerScope(state, ports, turns))
+    if operation.judged is Judgement.MADE:
+        _judge(made, request.headers)
+    return json_reply(made)
+
+
+def _judge(made: Any, headers: Mapping[str, str]) -> None:
+    """Let pass what was made, as the server's headers say. Raises `TierBlockedError`."""
+    tier = Tier.of(headers.get(TIER))
+    gate = TierGate.of(TierPolicy(adult_enabled=True), default_gate().detector)
+    observe = headers.get(GATE) == "observe"
+    gate.require(texts_of_made(made), tier, Ceilings(account=tier), observe=observe)
 
 
 def _plan(state: AppState, request: Request, ports: Ports) -> HttpReply:

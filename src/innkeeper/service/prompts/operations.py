@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
+from innkeeper.gate.judgement import Judgement
 from innkeeper.inference.requests.chat import read_chat
 from innkeeper.operations.operation import Operation
 from innkeeper.prompt import BuildRequest, UsageError, Where, fresh_seed, utc_now
@@ -142,10 +143,10 @@ def count(request: CountSource, scope: WorkerScope) -> dict[str, Any]:
 
 
 OPERATIONS: Final[Mapping[str, Operation[Any, Any]]] = {
-    "build": Operation("prompts.build", build),
-    "explain": Operation("prompts.explain", explain),
-    "diff": Operation("prompts.diff", diff),
-    "count": Operation("prompts.count", count),
+    "build": Operation("prompts.build", build, judged=Judgement.MADE),
+    "explain": Operation("prompts.explain", explain, judged=Judgement.MADE),
+    "diff": Operation("prompts.diff", diff, judged=Judgement.MADE),
+    "count": Operation("prompts.count", count, judged=Judgement.NONE),
 }
 """The operations by the last part of their path."""
 

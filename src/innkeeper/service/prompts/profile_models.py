@@ -109,7 +109,10 @@ class ProfileModels:
             if known is None or known[0] is not profile:
                 route = self._known.of_profile(profile, self._routes.addresses)
                 window = profile.context_window or route.window or known_window(route.model)
-                known = self._cards[name] = profile, ModelCard(name, _PROFILE, route.model, window, _PROFILE)
+                known = self._cards[name] = (
+                    profile,
+                    ModelCard(name, _PROFILE, route.model, window, _PROFILE, tier=profile.tier, gate=profile.gate),
+                )
         except InnkeeperError:
             return ModelCard(name, _PROFILE, kind=_PROFILE)
         return known[1]

@@ -10,6 +10,7 @@ from starlette.requests import Request as WebRequest
 from starlette.responses import Response
 
 from innkeeper.conversation.state import ConversationState, StateStore
+from innkeeper.gate.judgement import Judgement
 from innkeeper.inference.routing.models import AnyOf, Models, RouteModels
 from innkeeper.inference.routing.route import Routes
 from innkeeper.lazy import require
@@ -17,6 +18,7 @@ from innkeeper.prompt import fresh_seed, utc_now
 from innkeeper.prompt.data import to_json
 from innkeeper.prompt.errors import ConfigError, InnkeeperError
 from innkeeper.prompt.json_schema import json_schemas
+from innkeeper.service.door_gate import GATE, TIER, DoorGate
 from innkeeper.service.error_facts import refusal
 from innkeeper.service.exchange import Request
 from innkeeper.service.guard.application import response
@@ -56,6 +58,7 @@ class PromptSurface:
     def __init__(
         self, settings: Settings, pool: Pool, models: Models | None = None, stored: StoredFolders | None = None
     ) -> None:
+        self.gate = DoorGate(settings.gate)
         self._pool, self._keys, self._stored = pool, settings.keys, stored
         self.plans = PlanStore()
         self.models: Models = RouteModels(Routes.read()) if models is None else models
@@ -83,10 +86,11 @@ class PromptSurface:
                 PREFIX + name,
                 self._operate,
                 operation(each.summary, "prompts", body=body, reply=OBJECT, error="OpenAIError"),
+                each.judged or Judgement.NONE,
             )
             for (name, each), body in zip(OPERATIONS.items(), bodies, strict=True)
         ]
-        return PageTable([*pages, Page("GET", f"{PLANS}{{number}}", self._plan, _PLAN)], schemas)
+        return PageTable([*pages, Page("GET", f"{PLANS}{{number}}", self._plan, _PLAN, Judgement.STORED)], schemas)
 
     def followed(self) -> AbstractAsyncContextManager[None]:
         """Follow the stored profiles meanwhile."""
@@ -100,6 +104,7 @@ class PromptSurface:
             **lower_headers(web.scope),
             PROFILES_HEADER: ",".join(("*",) if patterns is None else patterns),
             HIDDEN_HEADER: ",".join(hidden),
+            **await self._terms(web, ticket),
         }
         asked = Request("POST", web.scope["path"], "", headers, await web.body())
         try:
@@ -110,6 +115,11 @@ class PromptSurface:
             body = msgspec.msgpack.encode(PreviewTask(body=asked.body, turns=turns))
             asked = msgspec.structs.replace(asked, method=TURN, body=body)
         return await self._answered(web, asked)
+
+    async def _terms(self, web: WebRequest, ticket: Ticket) -> dict[str, str]:
+        """The headers that tell a worker how to judge what it makes."""
+        terms = self.gate.terms(ticket.grant, None, lower_headers(web.scope))
+        return {GATE: "observe" if terms.observe else "on", TIER: (await self.gate.effective(terms)).value}
 
     async def _turns(self, web: WebRequest, ticket: Ticket) -> dict[str, TurnTask]:
         """Return the turns over profiles in a request, resolved as those that are sent; workers tell of faults in its form.

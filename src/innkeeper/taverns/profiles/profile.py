@@ -19,7 +19,6 @@ from innkeeper.prompt.data import EMPTY, FrozenDict, check_depth, freeze
 from innkeeper.prompt.errors import ConfigError, FormatError, LimitError, Where
 from innkeeper.prompt.once import convert
 from innkeeper.prompt.request import MAX_TOKENS
-from innkeeper.prompt.text import kind_of
 
 MAX_NAME: Final = 64
 """Characters of a profile's name (`ConfigError`)."""
@@ -44,7 +43,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     both. ``context_window`` and ``reserve`` (what the reply may take) are in tokens. ``system`` is where a client's own system
     prompt goes. ``greeting`` is the number of the card's greeting that a chat begins with, ``False`` for none. ``seed`` is a
     number, ``fresh`` (another with each turn) or ``messages`` (the same for the same messages); ``now`` a time, or ``clock``.
-    With ``names`` a client's ``name`` of a message is who says it.
+    With ``names`` a client's ``name`` of a message is who says it. ``tier`` is the highest content tier of its chats, which a key
+    and the operator's policy bound, and ``gate`` the service's word for it: ``on`` or ``observe``.
     """
 
     name: str = ""
@@ -75,6 +75,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     now: str = "clock"
     locale: str | None = None
     names: bool = True
+    tier: Literal["", "sfw", "nsfw"] = ""
+    gate: Literal["", "on", "observe"] = ""
 
     @classmethod
     def of(cls, value: Any, *, name: str = "", asset: str = "profile") -> Profile:
@@ -85,7 +87,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         if isinstance(value, cls):
             return value
         if not isinstance(value, Mapping):
-            raise FormatError(f"a profile is a table, not {kind_of(value)}", where=Where(asset=asset))
+            raise FormatError(f"a profile is a table, not {type(value).__name__}", where=Where(asset=asset))
         check_depth(value, "the profile")
         _check_keys(value, cls.__struct_fields__, asset)
         fields = {"name": name, **freeze(dict(value))}

@@ -15,6 +15,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from innkeeper.gate.judgement import Judgement
 from innkeeper.operations.operation import Operation
 from innkeeper.prompt import BuildLimits
 from innkeeper.prompt.allowance import allowed
@@ -111,7 +112,7 @@ class LibraryPages:
 
 def _operation(target: str) -> Operation[Any, Any]:
     module, _, name = target.partition(":")
-    return Operation(f"library.{name}", getattr(import_module(f"{__package__}.{module}"), name))
+    return Operation(f"library.{name}", getattr(import_module(f"{__package__}.{module}"), name), judged=Judgement.OWN)
 
 
 def _description(method: str, path: str, target: str) -> dict[str, Any]:

@@ -1,0 +1,63 @@
+"""Judged events: no prompt is sent, and no answer given, that the gate blocks. This is below every door; nothing turns it off.
+
+The prompt is judged before it is sent; an answer when it has grown by half again, and at its end. What is only doubtful passes
+here: whether it does at a door is the operator's word.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.gate.bodies import texts_of_body
+from innkeeper.gate.gate import TextKind, block
+from innkeeper.inference.adapters.adapter import ModelRequest
+from innkeeper.inference.response.events import ModelEvent, ReasoningDelta, TextDelta
+
+Judge = Callable[[Mapping[str, str]], Any]
+"""What raises `TierBlockedError` for texts that may not pass."""
+
+_FIRST: Final = 400
+"""Characters of an answer after which it is judged for the first time."""
+
+_GROWTH: Final = 1.5
+_LONG: Final = 4_000
+"""From so many characters on, texts are judged in a thread: others go on meanwhile."""
+
+
+def texts_of(request: ModelRequest) -> dict[str, str]:
+    """The texts of a request; none of one that is no JSON, which no provider reads."""
+    try:
+        return texts_of_body(msgspec.json.decode(request.content))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return {}
+
+
+async def judged_by(judge: Judge, texts: Mapping[str, str]) -> None:
+    """Judge texts, long ones in a thread. Raises `TierBlockedError`."""
+    if sum(map(len, texts.values())) < _LONG:
+        judge(texts)
+    else:
+        await asyncio.to_thread(judge, texts)
+
+
+async def judged_events(
+    texts: Mapping[str, str], ask: Callable[[], AsyncGenerator[ModelEvent]], judge: Judge = block
+) -> AsyncGenerator[ModelEvent]:
+    """The events of an answer to texts that may pass, while it may. Raises `TierBlockedError`."""
+    await judged_by(judge, texts)
+    output, due = "", _FIRST
+    async with aclosing(ask()) as events:
+        async for event in events:
+            if isinstance(event, (TextDelta, ReasoningDelta)):
+                output += event.text
+                if len(output) >= due:
+                    due = int(len(output) * _GROWTH)
+                    await judged_by(judge, {**texts, TextKind.MODEL_OUTPUT.value: output})
+            yield event
+    if output:
+        await judged_by(judge, {**texts, TextKind.MODEL_OUTPUT.value: output})
