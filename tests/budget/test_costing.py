@@ -138,10 +138,10 @@ def test_they_are_usage_errors() -> None:
     ("value", "says"),
     [
         (-1, "not a negative number"),
-        (1.5, "not float 1.5"),
-        (True, "not bool True"),
-        ("5", "not str '5'"),
-        (None, "not NoneType None"),
+        (1.5, "not a decimal number"),
+        (True, "not true or false"),
+        ("5", r"not text \(5\)"),
+        (None, "not null"),
     ],
 )
 def test_what_is_no_number_of_tokens_is_shown(value: Any, says: str) -> None:

@@ -14,11 +14,16 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from innkeeper import content
+from innkeeper.cli.settings.settings import MAX_CONFIG_BYTES
+from innkeeper.content.toml import parse_toml
+from innkeeper.dialects.report import Report
+from innkeeper.dialects.sillytavern.bodies.custom import read_yaml
 from innkeeper.gate.detector import default_detector
 from innkeeper.gate.gate import TierPolicy
 from innkeeper.gate.tier import TierDecision, effective_tier
 from innkeeper.inference.requests.raw import read_raw
 from innkeeper.inference.response.fold import response_of
+from innkeeper.inference.tools.mcp_process import ServerProcess
 from innkeeper.library.templates.rendering import Programs, render
 from innkeeper.library.templates.template import TemplateKey, TemplateVersion, Variable, sealed
 from innkeeper.library.transfer.format import parse
@@ -39,6 +44,7 @@ from innkeeper.taverns.profiles.profile import parse_profile
 from innkeeper.text import pyregex
 from innkeeper.text.confusables import fold_word
 from innkeeper.text.views import views_of
+from innkeeper.tokens.counter import Counter
 from tests.content.builders import archive, card, card_json, card_png, chunk, png, text_chunk
 from tests.fuzz.engine import Target
 from tests.fuzz.requests import build_request, grow_request, request_seeds
@@ -497,6 +503,23 @@ def change_request(data: bytes, source: random.Random) -> bytes:
     return change_json(data, source) if source.random() < 0.5 else grow_request(data, source)
 
 
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def read_fields(data: bytes) -> object:
+    """What a preset's text of fields says."""
+    return read_yaml(_text(data), "custom_include_body", Report("openai"))
+
+
+def read_tools(data: bytes) -> object:
+    """The tools in a list of an MCP server that can be used."""
+    result = content.decode_json(data)
+    process = ServerProcess(["nothing"])
+    process._leave_out(result)
+    return result, process.refused
+
+
 _TARGETS: Final = (
     Target("request", build_request, request_seeds, change=change_request, few=30),
     Target("scene", read_scene, as_json(SCENE, *({"message": text} for text in SCENES)), change=change_json),
@@ -522,6 +545,10 @@ _TARGETS: Final = (
     Target("chat", edit_chat, chat_seeds, change=change_json),
     Target("macros", expand("new"), macro_seeds),
     Target("macros-legacy", expand("legacy"), macro_seeds),
+    Target("config", lambda data: parse_toml(data[:MAX_CONFIG_BYTES], asset="config.toml"), lambda: [PROFILE]),
+    Target("yaml-fields", read_fields, lambda: [b"a: 1\nb: [x, {c: true}]\n"]),
+    Target("tool-list", read_tools, as_json({"tools": [{"name": "a", "inputSchema": {"type": "object"}}]})),
+    Target("tokens", lambda data: Counter().count(_text(data), "gpt-4o"), text_seeds),
 )
 
 TARGETS: Final = {target.name: target for target in _TARGETS}

@@ -141,7 +141,7 @@ def test_blocks_are_placed_by_slot() -> None:
 
 def test_only_blocks_are_placed() -> None:
     """Anything else is a usage error; so is an unknown field."""
-    with pytest.raises(UsageError, match="holds Block values, not str"):
+    with pytest.raises(UsageError, match="holds Block values, not text"):
         plan_of().append("x")  # type: ignore[arg-type]
     with pytest.raises(UsageError):
         plan_of().with_(colour="red")

@@ -1,6 +1,7 @@
 """Text without lone surrogates."""
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,9 @@ from innkeeper.prompt import BuildRequest, FormatError, FrozenDict, Message, Not
 from innkeeper.prompt.text import (
     Mended,
     caret,
+    count_of,
     escaped,
+    kind_of,
     lone_in,
     mended_in,
     plain,
@@ -24,6 +27,7 @@ from innkeeper.prompt.text import (
 )
 from innkeeper.taverns import build
 from tests.prompt.doubles import ANY_TEXT, JSON, nested
+from tests.shared import ROOT
 
 
 @given(ANY_TEXT)
@@ -252,3 +256,44 @@ def test_shortened_text_is_no_longer_than_asked(text: str, length: int) -> None:
     shown = shorten(text, length)
     assert len(shown) <= length
     assert shown == text or shown == text[: length - 1] + "…"
+
+
+@pytest.mark.parametrize(
+    ("number", "what", "words"),
+    [
+        (0, "file", "0 files"),
+        (1, "file", "1 file"),
+        (1, "pass", "1 pass"),
+        (2, "pass", "2 passes"),
+        (2000, "file", "2,000 files"),
+    ],
+)
+def test_counts_agree_with_their_words(number: int, what: str, words: str) -> None:
+    """One of a thing is one, and many are many."""
+    assert count_of(number, what) == words
+
+
+def test_no_sentence_of_the_command_line_has_a_bare_plural() -> None:
+    """A number that may be 1 is said by `count_of`: no source of it writes ``{len(...)} files`` and the like."""
+    bare = re.compile(r"\{(?:len\([^{}]*\)|[a-z_.]*loops)\} (?:files|findings|passes)\b")
+    sources = (ROOT / "src" / "innkeeper" / "cli").rglob("*.py")
+    assert not [path.name for path in sources if bare.search(path.read_text("utf-8"))]
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (None, "null"),
+        (True, "true or false"),
+        (7, "a whole number"),
+        (7.5, "a decimal number"),
+        ("x", "text"),
+        ([], "a list"),
+        ((), "a list"),
+        ({}, "an object"),
+        (b"x", "bytes"),
+    ],
+)
+def test_errors_say_what_a_value_is_without_python(value: object, words: str) -> None:
+    """Errors call values by words of JSON."""
+    assert kind_of(value) == words

@@ -2,7 +2,7 @@
 
 import pytest
 
-from innkeeper.prompt.text_table import Cell, Run, TextTable, html_page
+from innkeeper.prompt.text_table import Cell, TextTable, WordRun, html_page
 
 
 @pytest.mark.parametrize(
@@ -12,7 +12,7 @@ from innkeeper.prompt.text_table import Cell, Run, TextTable, html_page
         (1234, "1,234", "1,234"),
         (None, "", "<td></td>"),
         ("a\n\x1b[2Jb", "a ␛[2Jb", "a ␛[2Jb"),
-        ((Run("old", "old"), Run("new", "new")), "[-old-]{+new+}", "<del>old</del><ins>new</ins>"),
+        ((WordRun("old", "old"), WordRun("new", "new")), "[-old-]{+new+}", "<del>old</del><ins>new</ins>"),
     ],
     ids=["markup", "number", "nothing", "control", "runs"],
 )

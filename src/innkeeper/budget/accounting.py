@@ -15,14 +15,13 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.budget.costing import Cost, Costing, count_texts, framing_of, sent_metadata, shape_of
+from innkeeper.budget.costing import Cost, Costing, count_texts, sent_metadata, shape_of
 from innkeeper.budget.report import EvictionRecord, TrimReport
 from innkeeper.budget.trim import TokenRoom
 from innkeeper.prompt import Block, InnkeeperError, MaxTokensExceededError, Note, Payload, Plan, TokenCounter
 from innkeeper.prompt.block import Origin
 from innkeeper.prompt.dialect import REPLY_LIMITS, reply_limit
 from innkeeper.prompt.text import escaped, shorten
-from innkeeper.tokens.counter import default_counter
 from innkeeper.tokens.framing import Framing
 from innkeeper.tokens.table.catalogue import known_window
 
@@ -119,13 +118,8 @@ def costing_of(plan: Plan, counter: TokenCounter | None = None, framing: Framing
     if counter is None and isinstance(plan.guard, RenderGuard):
         costing = plan.guard.costing
         return costing if framing is None else replace(costing, framing=framing)
-    return Costing(
-        counter=counter or default_counter(),
-        model=plan.model,
-        framing=framing or framing_of(plan.dialect, counter),
-        dialect=plan.dialect,
-        sends=sent_metadata(plan.dialect, plan.dialects, plan.options),
-        shape=shape_of(plan.dialect, plan.dialects),
+    return Costing.of_dialect(
+        plan.dialect, plan.dialects, plan.options, counter=counter, framing=framing, model=plan.model
     )
 
 
@@ -189,7 +183,7 @@ def window_of(plan: Plan) -> tuple[int | None, int]:
     if request is None:
         return None, 0
     known = known_window(plan.model) if request.context_window is None else request.context_window
-    return known or None, request.reserved_tokens or reply_limit(plan.options)
+    return known or None, max(request.reserved_tokens or 0, reply_limit(plan.options))
 
 
 SENT: Final = "sent"

@@ -16,8 +16,8 @@ from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.dialect import Dialect, Dialects
 from innkeeper.prompt.errors import InnkeeperError, UsageError
-from innkeeper.prompt.text import shorten
-from innkeeper.tokens.counter import Counter
+from innkeeper.prompt.text import kind_of, shorten
+from innkeeper.tokens.counter import Counter, default_counter
 from innkeeper.tokens.framing import FRAMINGS, NO_FRAMING, OPENAI, Framing, count_tools, fields_of
 from innkeeper.tokens.media import MediaCost, media_cost, media_rule
 
@@ -70,6 +70,27 @@ class Costing:
     dialect: str | None = None
     sends: frozenset[str] = frozenset()
     shape: Dialect | None = None
+
+    @classmethod
+    def of_dialect(
+        cls,
+        dialect: str | None,
+        dialects: Dialects | None,
+        options: Mapping[str, Any] = EMPTY,
+        *,
+        counter: TokenCounter | None = None,
+        framing: Framing | None = None,
+        **fields: Any,
+    ) -> Costing:
+        """Return how messages are counted that a dialect sends with these options; ``counter`` is built in by default."""
+        return cls(
+            counter=counter or default_counter(),
+            framing=framing or framing_of(dialect, counter),
+            dialect=dialect,
+            sends=sent_metadata(dialect, dialects, options),
+            shape=shape_of(dialect, dialects),
+            **fields,
+        )
 
     def __post_init__(self) -> None:
         """Raise `UsageError` for overheads that are not whole numbers."""
@@ -127,9 +148,15 @@ class Costing:
         return fields_of(metadata, [field for field in self.framing.fields if field in _TOOL_FIELDS])
 
     def _sent_texts(self, metadata: Any) -> list[str]:
-        """The texts of what else of the metadata is sent back: thoughts, and a signature as often as it stands beside one."""
-        if not metadata or self.include_message_metadata_tokens or self.sends.isdisjoint(metadata):
+        """The texts of what else of the metadata is sent back: thoughts, and a signature as often as it stands beside one.
+
+        So are what parts have of their own, and blocks that only the provider of this dialect reads.
+        """
+        if not metadata or self.include_message_metadata_tokens or self.dialect in ONE_TEXT:
             return []
+        texts = [text for part in metadata.get("parts") or () for text in self._part_texts(part)]
+        if self.sends.isdisjoint(metadata):
+            return texts
         thoughts = metadata.get("reasoning") if "reasoning" in self.sends else None
         parts = thoughts if isinstance(thoughts, (list, tuple)) else [thoughts] if thoughts else []
         unsigned = [part for part in parts if not (isinstance(part, Mapping) and part.get("signature"))]
@@ -138,7 +165,14 @@ class Costing:
         ]
         if "signature" in self.sends:
             values += [metadata.get("signature")] * max(1, len(unsigned))
-        return [text for value in (*parts, *values) for text in _texts_in(value)]
+        return texts + [text for value in (*parts, *values) for text in _texts_in(value)]
+
+    def _part_texts(self, part: Any) -> list[str]:
+        if not isinstance(part, Mapping):
+            return []
+        block = part.get("block") if part.get("shape") == self.dialect else None
+        own = {name: value for name, value in part.items() if name not in _PART}
+        return [_json_text(value) for value in (block, own) if value]
 
     def _cost(self, item: Block | Message, content: int, overhead: int, known: dict[str, int], metadata: Any) -> Cost:
         if item.name:
@@ -206,6 +240,10 @@ class Costing:
     def total(self, items: Sequence[Block | Message]) -> int:
         """Tokens of a whole prompt: all messages and the start of the reply."""
         return sum(cost.total for cost in self.costs(items)) + self.framing.reply
+
+
+_PART: Final = frozenset({"type", "text", "shape", "block", "cache_control"})
+"""Fields of a part that are counted elsewhere, or that no model reads."""
 
 
 def _texts_in(value: Any) -> list[str]:
@@ -355,7 +393,8 @@ def whole(name: str, value: Any) -> int:
     """``value`` if it is a whole number of tokens from 0 up. Raises `UsageError` naming the parameter."""
     if type(value) is int and value >= 0:
         return value
-    shown = "a negative number" if type(value) is int else f"{type(value).__name__} {shorten(repr(value), 40)}"
+    shown = "a negative number" if type(value) is int else kind_of(value)
+    shown += f" ({shorten(value, 40)})" if isinstance(value, str) else ""
     raise UsageError(
         f"{name} must be a whole number of tokens, not {shown}", hint="numbers of tokens start at 0", name=name
     )

@@ -17,7 +17,7 @@ from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.block import BudgetGroup
 from innkeeper.prompt.data import plain_data, to_json
 from innkeeper.prompt.text import shorten
-from innkeeper.prompt.text_table import Cell, Run, TextTable, html_page
+from innkeeper.prompt.text_table import Cell, TextTable, WordRun, html_page
 from innkeeper.tokens.table.catalogue import listed_cost
 
 MAX_DIFF_BLOCKS: Final = 2_000
@@ -375,12 +375,12 @@ def _block_row(change: BlockChange) -> tuple[Cell, ...]:
     return change.kind.value, f"{change.role} {change.slot or ''}", change.origin, signed(change.tokens), words
 
 
-def _runs(word: WordChange) -> Iterator[Run]:
+def _runs(word: WordChange) -> Iterator[WordRun]:
     if word.before:
-        yield Run(shorten(word.before.strip() or word.before, _SHOWN), "old")
+        yield WordRun(shorten(word.before.strip() or word.before, _SHOWN), "old")
     if word.after:
-        yield Run(shorten(word.after.strip() or word.after, _SHOWN), "new")
-    yield Run(" ")
+        yield WordRun(shorten(word.after.strip() or word.after, _SHOWN), "new")
+    yield WordRun(" ")
 
 
 def _verdict_row(flip: VerdictFlip) -> tuple[Cell, ...]:

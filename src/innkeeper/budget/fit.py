@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.budget.accounting import RenderGuard, marks_of, window_of
-from innkeeper.budget.costing import COUNTED, Costing, CountedBlocks, framing_of, option_texts, sent_metadata, shape_of
+from innkeeper.budget.costing import COUNTED, Costing, CountedBlocks, option_texts
 from innkeeper.budget.report import EvictionRecord, TrimReport, TrimResult
 from innkeeper.budget.settings import CountingConfig, counter_for, left_choice, note_unknown_window, tokens_setting
 from innkeeper.budget.strategies import STRATEGIES, Fill, GroupOrder, Strategy
@@ -35,7 +35,6 @@ from innkeeper.prompt import (
 from innkeeper.prompt.data import freeze
 from innkeeper.prompt.dialect import REPLY_LIMITS, reply_limit
 from innkeeper.prompt.text import shorten
-from innkeeper.tokens.counter import default_counter
 from innkeeper.tokens.framing import Framing
 from innkeeper.tokens.media import kind_of
 
@@ -79,14 +78,14 @@ def fit(
     Raises:
         MaxTokensExceededError: what may not be evicted does not fit, or none of the user's messages does.
     """
-    costing = Costing(
-        counter=counter or default_counter(),
+    costing = Costing.of_dialect(
+        plan.dialect,
+        plan.dialects,
+        plan.options,
+        counter=counter,
+        framing=framing,
         model=plan.model,
-        framing=framing or framing_of(plan.dialect, counter),
         attachment_tokens=attachment_tokens,
-        dialect=plan.dialect,
-        sends=sent_metadata(plan.dialect, plan.dialects, plan.options),
-        shape=shape_of(plan.dialect, plan.dialects),
     )
     room = _room(plan, *window_of(plan))
     if room is None:
@@ -178,7 +177,7 @@ def _holds_more(plan: Plan, costing: Costing) -> bool:
     """Whether a filled plan has what its tavern does not count: a schema of the answer, thoughts that are sent back."""
     if plan.dialect == _COUNTED_BY_ITS_TAVERN:
         return False
-    thoughts = costing.sends - {"signature"} if plan.dialect is not None else frozenset()
+    thoughts = (costing.sends | {"parts"}) - {"signature"} if plan.dialect is not None else frozenset()
     return bool(option_texts(plan.options)) or any(
         not thoughts.isdisjoint(block.message_metadata) for block in plan.enabled_blocks if block.message_metadata
     )

@@ -10,7 +10,7 @@ from innkeeper.budget.strategies import STRATEGIES, Strategies, Strategy
 from innkeeper.prompt import NoteKind, ScratchKey, State, StepConfig, TokenCounter, UnknownNameError
 from innkeeper.prompt.dialect import needed_limit, reply_limit
 from innkeeper.prompt.errors import UsageError
-from innkeeper.prompt.text import shorten
+from innkeeper.prompt.text import kind_of, shorten
 from innkeeper.tokens.counter import default_counter
 from innkeeper.tokens.estimators import counter_of
 from innkeeper.tokens.framing import FRAMINGS, Framing, framing
@@ -173,7 +173,7 @@ def model_for(state: State, hint: Setting = None) -> str | None:
     """The model that tokens are counted for, by the step's hint, the request's ``meta``, *prepare*, or the request's model."""
     hint = resolved(hint, state)
     if hint is not None and not isinstance(hint, str):
-        raise UsageError(f"model_hint must be text, not {type(hint).__name__}")
+        raise UsageError(f"model_hint must be text, not {kind_of(hint)}")
     meta = state.request.meta
     prepared = _prepared(state).model_hint
     for name in (hint, meta.get("model_hint"), prepared, meta.get("default_model_hint"), state.request.model):

@@ -22,6 +22,7 @@ from innkeeper.content.json.text import decode_json, decode_text, encode_json
 from innkeeper.prompt.data import thaw
 from innkeeper.prompt.errors import FormatError, InputError, LimitError, UsageError, Where
 from innkeeper.prompt.message import Message
+from innkeeper.prompt.text import kind_of
 
 if TYPE_CHECKING:
     from innkeeper.prompt.plan import Plan
@@ -73,7 +74,7 @@ class Chat(msgspec.Struct, frozen=True, kw_only=True):
             return read_chat(encode_json(value))
         if isinstance(value, Sequence):
             return read_chat(encode_json([_plain(item) for item in value]))
-        raise UsageError(f"a chat is a list, an object or text, not {type(value).__name__}")
+        raise UsageError(f"a chat is a list, an object or text, not {kind_of(value)}")
 
     @property
     def user_name(self) -> str | None:
@@ -179,7 +180,7 @@ def _plain(item: Any) -> Any:
     if isinstance(item, Message):
         return item.to_dict()
     if not isinstance(item, Mapping):
-        raise AssetError(f"a message is an object, not {type(item).__name__}")
+        raise AssetError(f"a message is an object, not {kind_of(item)}")
     return item
 
 
@@ -266,7 +267,7 @@ def _read_list(items: Any, data: bytes, findings: list[Finding], limits: Limits,
     for index, item in enumerate(items):
         where = Where(asset=name, path=show_path(("messages", index)))
         if not isinstance(item, dict):
-            raise AssetError(f"a message is an object, not {type(item).__name__}", where=where)
+            raise AssetError(f"a message is an object, not {kind_of(item)}", where=where)
         messages.append(_message(item, None, limits, where))
     return Chat(messages=tuple(messages), findings=tuple(findings), data=data)
 
@@ -336,7 +337,7 @@ class _JsonLines:
             raise limit_error("message_bytes", f"line {number}", allowed, len(line)).at(asset=self.name, line=number)
         tree = decode_json(line, self.limits)
         if not isinstance(tree, dict):
-            raise AssetError(f"a message is an object, not {type(tree).__name__}")
+            raise AssetError(f"a message is an object, not {kind_of(tree)}")
         if "mes" not in tree and "role" not in tree and not self.messages and self.header is None:
             self._take_header(tree, line)
             return

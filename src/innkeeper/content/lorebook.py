@@ -22,6 +22,7 @@ from innkeeper.content.spellings.reading import read_entry, spelling_of
 from innkeeper.content.spellings.writing import card_entry, entry_edits, world_entry
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.errors import UnknownNameError, UsageError, Where
+from innkeeper.prompt.text import kind_of
 
 LAST_INDEX: Final = 2**32 - 2
 """The largest key that JavaScript sorts as an array index."""
@@ -151,7 +152,7 @@ def read_lorebook(
         raise AssetError("an empty list is not a lorebook", where=Where(path=None), hint=hint)
     book = {"entries": raw} if isinstance(raw, list) else raw
     if not isinstance(book, dict):
-        message = f"a lorebook is an object, not {type(raw).__name__}"
+        message = f"a lorebook is an object, not {kind_of(raw)}"
         raise AssetError(message, where=Where(path=None), hint="a lorebook is an object with `entries`")
     spelling, book = foreign_shape(book, inner)
     record = Record(book, path, inner)
@@ -190,7 +191,7 @@ def _read_entries(record: Record, spelling: Spelling | None, limits: Limits) -> 
     for index, (key, raw) in enumerate(pairs):
         path = (*record.path, "entries", key)
         if not isinstance(raw, dict):
-            record.findings.add("wrong-type", f"an entry is an object, not {type(raw).__name__}; left out", path)
+            record.findings.add("wrong-type", f"an entry is an object, not {kind_of(raw)}; left out", path)
             continue
         entry = read_entry(raw, index, _identity(key), path, record.findings)
         if spelling is not None:

@@ -181,14 +181,18 @@ def settled_request(
     notes: list[Note] = []
     window = base.context_window if base.context_window is not None else turn.context_window
     options = {**neutral(turn.defaults), **neutral(base.options), **_client_options(turn, notes)}
-    reserve = _reserve(options, base.reserved_tokens, window, notes)
+    limit = options.get("max_tokens")
+    limit = _within(limit, window, notes) if type(limit) is int and limit > 0 else None
+    own = None if base.reserved_tokens is None else _within(base.reserved_tokens, window, notes)
+    reserve = _default_reserve(base) if own is None and limit is None else max(own or 0, limit or 0)
+    answer = limit if limit is not None else own
     fields: dict[str, Any] = {
-        "options": options if reserve is None else {**options, "max_tokens": reserve},
+        "options": options if answer is None else {**options, "max_tokens": answer},
         "tools": turn.tools or base.tools,
         "model": turn.model or base.model,
         "dialect": turn.dialect or base.dialect or "openai",
         "context_window": window,
-        "reserved_tokens": _default_reserve(base) if reserve is None else reserve,
+        "reserved_tokens": reserve,
         "now": turn.now if base.now is None else base.now,
         "seed": turn.seed,
         "variables": before.variables or base.variables,
@@ -210,15 +214,13 @@ def _client_options(turn: TurnInput, notes: list[Note]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name in CLIENT_OPTIONS}
 
 
-def _reserve(options: Mapping[str, Any], own: int | None, window: int | None, notes: list[Note]) -> int | None:
-    """Return the tokens that the client or the profile reserves for the reply, at most half of the window, or None."""
-    limit = options.get("max_tokens")
-    reserve = min(limit, MAX_TOKENS) if type(limit) is int and limit > 0 else own
-    if reserve is not None and window and reserve > window // 2:
-        message = f"the reply may have {window // 2:,} tokens, not {reserve:,}: the window is {window:,}"
-        notes.append(Note(NoteKind.LIMIT, message, data=FrozenDict({"input": "options.max_tokens"})))
-        return window // 2
-    return reserve
+def _within(tokens: int, window: int | None, notes: list[Note]) -> int:
+    """Return the tokens that a reply may have: at most half of the window."""
+    if not window or tokens <= window // 2:
+        return min(tokens, MAX_TOKENS)
+    message = f"the reply may have {window // 2:,} tokens, not {tokens:,}: the window is {window:,}"
+    notes.append(Note(NoteKind.LIMIT, message, data=FrozenDict({"input": "options.max_tokens"})))
+    return window // 2
 
 
 def _default_reserve(base: BuildRequest) -> int | None:

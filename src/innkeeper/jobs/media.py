@@ -22,6 +22,7 @@ from innkeeper.jobs.limits import MAX_OUTPUTS, MAX_PICTURES, MAX_PIXELS
 from innkeeper.library.catalogue.rows import CatalogueModel
 from innkeeper.prompt.data import EMPTY, to_json
 from innkeeper.prompt.errors import LimitError, Where
+from innkeeper.prompt.text import kind_of
 
 
 class MediaRequestError(PreflightError):
@@ -341,7 +342,7 @@ class _Maker:
             sent, why = _nearest(value, facts, name)
         except (TypeError, ValueError):
             kind = facts.get("type", "another kind of value")
-            raise MediaRequestError(f"{name} takes {kind}, not {type(value).__name__}") from None
+            raise MediaRequestError(f"{name} takes {kind}, not {kind_of(value)}") from None
         if why:
             self.notes.append(MediaNote(name, asked, sent, why))
         return sent

@@ -55,6 +55,7 @@ from innkeeper.prompt.errors import (
     UsageError,
     Where,
 )
+from innkeeper.prompt.text import kind_of
 from innkeeper.prompt.tier import TierBlockedError as TierBlockedError  # noqa: PLC0414 - one of the library's, too
 
 # ------------------------------------------------------------------------------------------------------ mistakes of callers
@@ -273,4 +274,4 @@ def _need_text(name: str, value: Any, what: str) -> None:
 
 
 def _refuse(name: str, what: str, value: Any) -> NoReturn:
-    raise FieldError(f"{name} must be {what}, not {type(value).__name__}", where=Where(path=name))
+    raise FieldError(f"{name} must be {what}, not {kind_of(value)}", where=Where(path=name))

@@ -16,6 +16,7 @@ import msgspec
 
 from innkeeper.prompt.errors import FormatError
 from innkeeper.prompt.machine import utc_now
+from innkeeper.prompt.text import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,7 +44,7 @@ class Clock(msgspec.Struct, frozen=True):
         if isinstance(moment, str):
             moment = _parse(moment)
         if not isinstance(moment, datetime):
-            raise FormatError(f"now must be a moment, not {type(moment).__name__}", hint=_HINT)
+            raise FormatError(f"now must be a moment, not {kind_of(moment)}", hint=_HINT)
         if not MINYEAR < moment.year < MAXYEAR:
             raise FormatError(f"the year {moment.year} is out of range", hint=_HINT)
         return cls(moment if moment.tzinfo else moment.replace(tzinfo=UTC), locale)

@@ -14,7 +14,7 @@ from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, plain_data
 from innkeeper.prompt.errors import FormatError, InnkeeperError, UsageError, Where
 from innkeeper.prompt.parts import Attachment, optional_int, read_content, without_results
-from innkeeper.prompt.text import scalar_text
+from innkeeper.prompt.text import kind_of, scalar_text
 
 ROLES: Final = ("system", "user", "assistant", "tool", "function")
 """Roles every dialect knows. Others are allowed; a dialect reports what it does with them."""
@@ -183,13 +183,13 @@ def _content(
     if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
         content = read_content(value, where, mark=role != "tool")
         return content.text, content.attachments, content.metadata
-    raise FormatError(f"content must be text or a list of parts, not {type(value).__name__}", where=where)
+    raise FormatError(f"content must be text or a list of parts, not {kind_of(value)}", where=where)
 
 
 def _metadata(fields: Mapping[str, Any], where: Where | None) -> FrozenDict:
     own = fields.get("metadata") or {}
     if not isinstance(own, Mapping):
-        raise FormatError(f"metadata must be a mapping, not {type(own).__name__}", where=where)
+        raise FormatError(f"metadata must be a mapping, not {kind_of(own)}", where=where)
     if type(own) is FrozenDict and fields.keys() <= _FIELDS:
         return own
     extra = {key: item for key, item in fields.items() if key not in _FIELDS and item is not None}
@@ -202,20 +202,20 @@ def _list(fields: Mapping[str, Any], key: str, where: Where | None) -> Sequence[
         return ()
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray)):
         return value
-    raise FormatError(f"{key} must be a list, not {type(value).__name__}", where=where)
+    raise FormatError(f"{key} must be a list, not {kind_of(value)}", where=where)
 
 
 def _swipe(value: Any, where: Where | None) -> str:
     if isinstance(value, str):
         return scalar_text(value)
-    raise FormatError(f"a swipe must be text, not {type(value).__name__}", where=where)
+    raise FormatError(f"a swipe must be text, not {kind_of(value)}", where=where)
 
 
 def _optional_text(fields: Mapping[str, Any], key: str, where: Where | None) -> str | None:
     value = fields.get(key)
     if value is None or isinstance(value, str):
         return scalar_text(value) if value else None
-    raise FormatError(f"{key} must be text, not {type(value).__name__}", where=where)
+    raise FormatError(f"{key} must be text, not {kind_of(value)}", where=where)
 
 
 def _date(value: Any, where: Where | None) -> str | int | float | None:
@@ -227,7 +227,7 @@ def _date(value: Any, where: Where | None) -> str | int | float | None:
         return scalar_text(value)
     if hasattr(value, "isoformat"):
         return str(value.isoformat())
-    raise FormatError(f"send_date must be text, a number or a moment, not {type(value).__name__}", where=where)
+    raise FormatError(f"send_date must be text, a number or a moment, not {kind_of(value)}", where=where)
 
 
 def messages_of(values: Any, *, asset: str = "history") -> tuple[Message, ...]:
@@ -245,7 +245,7 @@ def messages_of(values: Any, *, asset: str = "history") -> tuple[Message, ...]:
     if isinstance(source, Mapping) and isinstance(source.get("messages"), (list, tuple)):
         source = [*_top(source.get("system")), *source["messages"]]
     if isinstance(source, (str, bytes, Mapping)) or not hasattr(source, "__iter__"):
-        raise UsageError(f"{asset} must be a list of messages, not {type(values).__name__}")
+        raise UsageError(f"{asset} must be a list of messages, not {kind_of(values)}")
     return tuple([message for index, item in enumerate(source) for message in _numbered(item, index, asset)])
 
 

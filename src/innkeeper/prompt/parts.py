@@ -73,7 +73,7 @@ class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
         if isinstance(value, cls):
             return value
         if not isinstance(value, Mapping):
-            raise FormatError(f"an attachment must be a mapping, not {type(value).__name__}", where=where)
+            raise FormatError(f"an attachment must be a mapping, not {kind_of(value)}", where=where)
         if isinstance(value.get("source"), Mapping):
             value = _sourced(value, value["source"])
         kind = _field(value, ("kind", "type"), where) or "file"
@@ -120,7 +120,7 @@ def _field(part: Mapping[str, Any], names: tuple[str, ...], where: Where | None)
         if isinstance(value, str) and value:
             return scalar_text(value)
         if value is not None and not isinstance(value, str):
-            raise FormatError(f"an attachment's {name} must be text, not {type(value).__name__}", where=where)
+            raise FormatError(f"an attachment's {name} must be text, not {kind_of(value)}", where=where)
     return None
 
 
@@ -129,7 +129,7 @@ def optional_int(fields: Mapping[str, Any], key: str, where: Where | None) -> in
     value = fields.get(key)
     if value is None or type(value) is int:
         return value
-    raise FormatError(f"{key} must be a whole number, not {type(value).__name__}", where=where)
+    raise FormatError(f"{key} must be a whole number, not {kind_of(value)}", where=where)
 
 
 def _extra(part: Mapping[str, Any], known: set[str]) -> FrozenDict:
@@ -207,7 +207,7 @@ class _Reader:
         elif isinstance(part, Mapping):
             self._mapping(part)
         else:
-            message = f"a content part must be a mapping or text, not {type(part).__name__}"
+            message = f"a content part must be a mapping or text, not {kind_of(part)}"
             raise FormatError(message, where=self._where)
 
     def _mapping(self, part: Mapping[str, Any]) -> None:

@@ -11,11 +11,12 @@ import msgspec
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.block import Block, InsertionPoint, Origin, OriginAsset, join_pieces, strip_pieces
 from innkeeper.prompt.data import EMPTY, FrozenDict, plain_data, to_json
-from innkeeper.prompt.dialect import Dialects, Payload, Tool, known_options, needed_limit, reply_limit
+from innkeeper.prompt.dialect import REPLY_LIMITS, Dialects, Payload, Tool, known_options, needed_limit, reply_limit
 from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.request import BuildRequest, ReplayBundle
+from innkeeper.prompt.text import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -93,7 +94,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         others = tuple(blocks)
         for block in others:
             if not isinstance(block, Block):
-                raise UsageError(f"a plan holds Block values, not {type(block).__name__}")
+                raise UsageError(f"a plan holds Block values, not {kind_of(block)}")
         return self.with_(blocks=others)
 
     def append(self, block: Block) -> Plan:
@@ -172,7 +173,9 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         """The whole provider request: model, messages, tools, and this plan's options under ``options``. Raises as `render`."""
         name = dialect or self.dialect or "openai"
         own = self.dialect_options.get(name, EMPTY)
-        merged = {**own, **self.options, **({"stop": list(self.stop)} if self.stop else {}), **options}
+        limits = REPLY_LIMITS if reply_limit(options) else ()  # one that is given here is in the place of the plan's
+        plans = {name: value for name, value in self.options.items() if name not in limits}
+        merged = {**own, **plans, **({"stop": list(self.stop)} if self.stop else {}), **options}
         shape = self._registry(dialects)[name]
         needed = 0 if self.guard is None or reply_limit(merged) else needed_limit(shape)
         limit = self.guard.free_for_answer(needed) if needed else None

@@ -42,7 +42,7 @@ from innkeeper.prompt.message import Message, messages_of
 from innkeeper.prompt.once import convert
 from innkeeper.prompt.run.context import Context
 from innkeeper.prompt.run.extensions import Injection
-from innkeeper.prompt.text import Mended, mended_in, scalar_text, shorten, watching
+from innkeeper.prompt.text import Mended, kind_of, mended_in, scalar_text, shorten, watching
 from innkeeper.version import VERSION
 
 if TYPE_CHECKING:
@@ -117,9 +117,7 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     def _of(cls, value: Any, *, checked: bool = False) -> BuildRequest:
         """A request from a mapping; ``checked`` says that the depth of all its data is known to be allowed."""
         if not isinstance(value, Mapping):
-            raise FormatError(
-                f"a build request must be a mapping, not {type(value).__name__}", where=Where(asset="request")
-            )
+            raise FormatError(f"a build request must be a mapping, not {kind_of(value)}", where=Where(asset="request"))
         fields, mended = _fields(value, checked=checked)
         # metadata of a stored chat goes to the settings, unless they bring their own
         history = value.get("history")

@@ -226,16 +226,30 @@ def whole_texts(value: Any) -> Any:
     return [whole_texts(item) for item in value] if isinstance(value, list) else value
 
 
-_KINDS: Final[tuple[tuple[type | tuple[type, ...], str], ...]] = (
+_KINDS: Final[tuple[tuple[type, str], ...]] = (
     (type(None), "null"),
     (bool, "true or false"),
     (str, "text"),
-    ((int, float), "a number"),
+    (int, "a whole number"),
+    (float, "a decimal number"),
     (Mapping, "an object"),
-    ((list, tuple), "a list"),
+    (list, "a list"),
+    (tuple, "a list"),
 )
 
 
+def type_words(kind: type) -> str:
+    """Return what values of a type are, as errors say it: in words of JSON, or by the class where JSON knows none such."""
+    return next((words for known, words in _KINDS if issubclass(kind, known)), kind.__name__)
+
+
 def kind_of(value: Any) -> str:
-    """Return what a value is, as errors say it: in words of JSON, or by its class where JSON knows none such."""
-    return next((words for kind, words in _KINDS if isinstance(value, kind)), type(value).__name__)
+    """Return what a value is, as errors say it."""
+    return type_words(type(value))
+
+
+def count_of(number: int, what: str) -> str:
+    """Return a number with the word for what is counted: ``1 file``, ``2,000 files``, ``3 passes``."""
+    if number == 1:
+        return f"1 {what}"
+    return f"{number:,} {what}{'es' if what.endswith('s') else 's'}"

@@ -16,7 +16,7 @@ th, td { text-align: left; vertical-align: top; padding: .2rem .8rem .2rem 0; bo
 td.number { text-align: right } del { background: #f004 } ins { background: #0a04; text-decoration: none }"""
 
 
-class Run(msgspec.Struct, frozen=True):
+class WordRun(msgspec.Struct, frozen=True):
     """Text in a cell that is ``old``, which is gone, ``new``, or neither."""
 
     text: str
@@ -27,7 +27,7 @@ class Run(msgspec.Struct, frozen=True):
         return {"old": f"[-{self.text}-]", "new": f"{{+{self.text}+}}"}.get(self.change, self.text)
 
 
-Cell = str | int | None | tuple[Run, ...]
+Cell = str | int | None | tuple[WordRun, ...]
 """What stands in a table: a text, a number, nothing, or runs of changed words."""
 
 

@@ -29,7 +29,7 @@ from innkeeper.prompt.errors import ConfigError, Where
 from innkeeper.prompt.message import ROLES
 from innkeeper.prompt.once import convert
 from innkeeper.prompt.run.extensions import InjectionPosition
-from innkeeper.prompt.text import scalar_text
+from innkeeper.prompt.text import kind_of, scalar_text
 
 if TYPE_CHECKING:
     from innkeeper.prompt import State
@@ -376,7 +376,7 @@ def note_of(value: Any) -> AuthorsNote:
     if isinstance(value, str):
         return AuthorsNote(text=value)
     if value is not None and not isinstance(value, Mapping):
-        raise ConfigError(f"authors_note must be a text or its fields, not {type(value).__name__}")
+        raise ConfigError(f"authors_note must be a text or its fields, not {kind_of(value)}")
     fields = {
         key: item for key, item in (value or {}).items() if key in AuthorsNote.__struct_fields__ and item is not None
     }

@@ -42,7 +42,7 @@ def book_file(folder: Path, *entries: dict[str, Any]) -> Path:
 def test_the_examples_are_sound(run: Run, name: str) -> None:
     """Nothing is wrong with the files that newcomers see first."""
     code, out, err = run(EXAMPLES / name)
-    assert (code, out, err) == (0, "0 findings in 1 files\n", "")
+    assert (code, out, err) == (0, "0 findings in 1 file\n", "")
 
 
 def test_warnings_fail(run: Run, tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_warnings_fail(run: Run, tmp_path: Path) -> None:
     code, out, _ = run(path)
     assert code == 1
     assert f"{path}: warning: entries[1].key: Ghost: it has no keys and is not constant (dead-entry)" in out
-    assert out.endswith("1 findings in 1 files\n")
+    assert out.endswith("1 finding in 1 file\n")
 
 
 def test_a_mend_is_said(run: Run, tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_what_fires_comes_first(lore_run: LoreRun, book: Path) -> None:
     assert [words[0] for words in rows(out)] == ["in", "out", "out"]
     assert "fired by 'ferry' in message 0 from the end (pass 1)" in out
     assert "the entry is disabled" in out
-    assert "1 fired in 1 passes" in out
+    assert "1 fired in 1 pass" in out
 
 
 def test_without_a_chat(lore_run: LoreRun, book: Path) -> None:

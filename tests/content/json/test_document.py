@@ -199,7 +199,7 @@ def test_equal_content_is_read_once() -> None:
     for value in ('{"a": 1}', b'{"a": 1}', {"a": 1}, {"a": 1}):
         assert remembered(memo, value, read, what="a thing").tree == {"a": 1}
     assert [document.data for document in seen] == [b'{"a": 1}', None]
-    with pytest.raises(UsageError, match="a thing is an object or JSON text, not int"):
+    with pytest.raises(UsageError, match="a thing is an object or JSON text, not a whole number"):
         remembered(memo, 5, read, what="a thing")
 
 

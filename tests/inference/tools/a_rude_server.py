@@ -10,6 +10,16 @@ from typing import Any
 
 TOOLS = [{"name": name, "inputSchema": {"type": "object"}} for name in ("add", "slow", "die", "large")]
 
+BAD: list[Any] = [
+    {"name": "no schema", "inputSchema": "object"},
+    {"name": "over\u202ereversed", "inputSchema": {"type": "object"}},
+    {"name": "new\nline", "inputSchema": {"type": "object"}},
+    {"name": 7, "inputSchema": {"type": "object"}},
+    "nothing",
+    {"name": "a.dd", "inputSchema": {"type": "object"}},
+    {"name": "a/dd", "inputSchema": {"type": "object"}},
+]
+
 
 def reply(message: dict[str, Any], **parts: Any) -> None:
     """Answer a request."""
@@ -49,6 +59,8 @@ def main() -> None:
                 about = {"name": "rude", "version": "1"}
                 version = message["params"]["protocolVersion"]
                 reply(message, result={"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": about})
+            case "tools/list", ["bad"]:
+                reply(message, result={"tools": [*BAD, *TOOLS]})
             case "tools/list", _:
                 reply(message, result={"tools": TOOLS, **({"nextCursor": "on and on"} if mode == ["endless"] else {})})
             case "tools/call", _:

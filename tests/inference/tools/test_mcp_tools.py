@@ -135,6 +135,16 @@ def test_noise_is_passed_over() -> None:
         assert box.functions["add"](a=1)["ok"]
 
 
+def test_a_bad_tool_costs_no_other() -> None:
+    """Tools whose schema, name or kind cannot be used are left out, each with a note that prints; the others are there."""
+    with open_mcp_tools([*RUDE, "bad"], start_seconds=AMPLE) as box:
+        assert list(box.functions) == ["a_dd", "add", "slow", "die", "large"]
+        assert box.functions["add"](a=1)["ok"]
+        notes = [note.message for note in box.notes]
+    assert len(notes) == 6
+    assert all(message.isprintable() and message.endswith("it is left out") for message in notes)
+
+
 def test_too_many_tools() -> None:
     """A server whose list of tools has no end is refused."""
     with pytest.raises(LimitError), open_mcp_tools([*RUDE, "endless"], start_seconds=AMPLE):

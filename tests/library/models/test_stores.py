@@ -196,16 +196,25 @@ REFUSALS = [
     Refusal("missing", lambda db: NegativeStore(db).add({"model_type": "a"}), FieldError, "negative_prompt is needed"),
     Refusal("null", lambda db: NegativeStore(db).add({**FRAGMENT, "priority": None}), FieldError, "priority is needed"),
     Refusal(
-        "text for number", lambda db: NegativeStore(db).add({**FRAGMENT, "priority": "1"}), FieldError, "must be int"
+        "text for number",
+        lambda db: NegativeStore(db).add({**FRAGMENT, "priority": "1"}),
+        FieldError,
+        "must be a whole number",
     ),
     Refusal(
-        "truth for number", lambda db: NegativeStore(db).add({**FRAGMENT, "priority": True}), FieldError, "must be int"
+        "truth for number",
+        lambda db: NegativeStore(db).add({**FRAGMENT, "priority": True}),
+        FieldError,
+        "must be a whole number",
     ),
     Refusal(
-        "number for truth", lambda db: NegativeStore(db).add({**FRAGMENT, "is_active": 1}), FieldError, "must be bool"
+        "number for truth",
+        lambda db: NegativeStore(db).add({**FRAGMENT, "is_active": 1}),
+        FieldError,
+        "must be true or false",
     ),
     Refusal(
-        "number for text", lambda db: NegativeStore(db).add({**FRAGMENT, "description": 1}), FieldError, "must be str"
+        "number for text", lambda db: NegativeStore(db).add({**FRAGMENT, "description": 1}), FieldError, "must be text"
     ),
     Refusal(
         "tier", lambda db: NegativeStore(db).add({**FRAGMENT, "content_mode": "x"}), FieldError, "content_mode_known"
@@ -218,7 +227,12 @@ REFUSALS = [
     Refusal(
         "no data", lambda db: ToolStore(db).add({"name": "a", "definition": {"x": object()}}), UsageError, "not data"
     ),
-    Refusal("text for figure", lambda db: model(db, avg_generation_time="x"), FieldError, "must be int or float"),
+    Refusal(
+        "text for figure",
+        lambda db: model(db, avg_generation_time="x"),
+        FieldError,
+        "must be a whole number or a decimal number",
+    ),
     Refusal("put without a key", lambda db: ToolStore(db).put({"name": None}), FieldError, "name is needed"),
     Refusal("unknown row", lambda db: ToolStore(db).get("a"), NotFoundError, "tools has no row 'a'"),
     Refusal("change of nothing", lambda db: ToolStore(db).update("a", {}), NotFoundError, "no row 'a'"),

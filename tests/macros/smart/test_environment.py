@@ -195,9 +195,9 @@ def test_policy(policy: Any, shown: str) -> None:
 
 def test_wrong_types_raise() -> None:
     """Variables and policy are objects."""
-    with pytest.raises(FormatError, match="variables must be an object, not list"):
+    with pytest.raises(FormatError, match="variables must be an object, not a list"):
         SmartEnvironment.of([])  # type: ignore[arg-type]  # what is tested
-    with pytest.raises(FormatError, match="policy must be an object, not str"):
+    with pytest.raises(FormatError, match="policy must be an object, not text"):
         SmartEnvironment.of({}, "error")  # type: ignore[arg-type]  # what is tested
 
 

@@ -190,7 +190,7 @@ def test_wrong_values(values: dict[str, object]) -> None:
 
 def test_refuse() -> None:
     """A section of another kind, and a rule of its own, are refused alike."""
-    with pytest.raises(ConfigError, match="x: it must be a mapping, not list"):
+    with pytest.raises(ConfigError, match="x: it must be a mapping, not a list"):
         section_of([], "x")
     with pytest.raises(ConfigError, match="x: no"):
         refuse_config("x", "no")

@@ -79,6 +79,9 @@ SECTIONS: Final[Mapping[str, Mapping[str, CommandEntry]]] = MappingProxyType(
             "lore": CommandEntry("innkeeper.cli.prompt.lint:lore", "Test lorebooks against a chat."),
             "tokens": CommandEntry("innkeeper.cli.prompt.tokens:tokens", "Count tokens for one model or many."),
             "diff": CommandEntry("innkeeper.cli.prompt.diff:diff", "Compare the prompts that two files give."),
+            "regress": CommandEntry(
+                "innkeeper.cli.prompt.regress:regress", "Check what new inputs change in a corpus of chats."
+            ),
             "replay": CommandEntry(
                 "innkeeper.cli.prompt.build:replay", "Build a recorded prompt again and compare the bytes."
             ),

@@ -15,6 +15,7 @@ import click
 from innkeeper.cli.app.commands import json_option
 from innkeeper.cli.prompt.assets import AssetFiles, command_limits
 from innkeeper.prompt.allowance import BuildLimits, allowed
+from innkeeper.prompt.text import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -50,7 +51,7 @@ def lint(files: tuple[str, ...], *, model: str | None, strict: bool, as_json: bo
         for name, finding in located:
             hint = f"; {finding.hint}" if finding.hint else ""
             click.echo(f"{name}: {finding.level}: {finding}{hint} ({finding.rule})")
-        click.echo(f"{len(located)} findings in {len(files)} files")
+        click.echo(f"{count_of(len(located), 'finding')} in {count_of(len(files), 'file')}")
     return int(any(strict or finding.level != "info" for _, finding in located))
 
 
@@ -148,7 +149,9 @@ def _show(result: LoreResult, verdicts: list[Verdict]) -> None:
     for line in more_line(verdicts):
         out.print(line)
     full = " (used up)" if result.overflowed else ""
-    out.print(f"{len(result.activated)} fired in {result.loops} passes; lore budget {result.budget:,} tokens{full}")
+    out.print(
+        f"{len(result.activated)} fired in {count_of(result.loops, 'pass')}; lore budget {result.budget:,} tokens{full}"
+    )
 
 
 def _table(verdicts: list[Verdict]) -> Table:

@@ -21,6 +21,7 @@ from innkeeper.cli.prompt.stored_profile import (
 )
 from innkeeper.cli.settings.completion import TAVERN_NAMES, cards, model_names, offered, profiles
 from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
+from innkeeper.prompt.text import count_of
 
 if TYPE_CHECKING:
     from innkeeper.taverns.profiles.opened import OpenProfile
@@ -99,7 +100,7 @@ def new(
     if as_json:
         click.echo(json.dumps({"name": made.name, "folder": str(folder), "files": [*copies, PROFILE_FILE]}))
         return
-    click.echo(f"wrote {folder / PROFILE_FILE} and {len(copies)} files beside it")
+    click.echo(f"wrote {folder / PROFILE_FILE} and {count_of(len(copies), 'file')} beside it")
     click.echo(f"innkeeper profile check {folder}; innkeeper serve --profile {folder}", err=True)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from innkeeper.cli.app.commands import json_option, print_result
+from innkeeper.prompt.text import count_of
 
 if TYPE_CHECKING:
     from innkeeper.library.profiles import StoredProfiles
@@ -89,7 +90,7 @@ def import_(folder: Path, url: str | None, *, tenant: str, owner: str, force: bo
     stored = folder_profile(folder, tenant=tenant, owner=owner)
     with _store(url) as store:
         row = store.put(stored, replace=force)
-    words = f"stored {row.name} and {len(stored.files)} files; innkeeper serve --stored-profiles"
+    words = f"stored {row.name} and {count_of(len(stored.files), 'file')}; innkeeper serve --stored-profiles"
     print_result(row._asdict(), words, as_json=as_json)
 
 
@@ -106,7 +107,7 @@ def export(name: str, folder: Path, url: str | None, *, force: bool, as_json: bo
     with _store(url) as store:
         files = write_folder(store.get(name), folder, force=force)
     facts = {"name": name, "folder": str(folder), "files": [*files]}
-    print_result(facts, f"wrote {len(files)} files to {folder}", as_json=as_json)
+    print_result(facts, f"wrote {count_of(len(files), 'file')} to {folder}", as_json=as_json)
 
 
 @click.command("remove")

@@ -24,6 +24,7 @@ from innkeeper.cli.app.commands import examples as example_lines
 from innkeeper.cli.app.commands import json_option
 from innkeeper.lazy import install_line
 from innkeeper.prompt import UnavailableError, Where
+from innkeeper.prompt.text import count_of
 
 if TYPE_CHECKING:
     from innkeeper.cli.talk.answering import ModelHandle
@@ -281,7 +282,7 @@ def examples(folder: Path, *, force: bool, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"folder": str(folder), "files": [str(path) for path in written]}))
     else:
-        click.echo(f"{len(written)} files written into {folder}; {folder / 'README.md'} says what each is")
+        click.echo(f"{count_of(len(written), 'file')} written into {folder}; {folder / 'README.md'} says what each is")
 
 
 def write_examples(folder: Path, *, force: bool = False) -> list[Path]:

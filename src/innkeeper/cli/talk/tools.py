@@ -50,7 +50,10 @@ def opened_tools(options: Mapping[str, Any]) -> Iterator[Toolbox | None]:
             box = box.with_(Toolbox.of(_waited(load_function(name))))
         for command in servers:
             _tell(f"runs {command}")
-            box = box.with_(stack.enter_context(open_mcp_tools(command)))
+            opened = stack.enter_context(open_mcp_tools(command))
+            for note in opened.notes:
+                _tell(note.message)
+            box = box.with_(opened)
         _tell(f"the model may call {', '.join(box.registry)}")
         yield Toolbox(box.registry, {name: _reported(name, function) for name, function in box.functions.items()})
 

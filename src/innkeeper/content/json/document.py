@@ -19,7 +19,7 @@ from innkeeper.content.json import ABSENT
 from innkeeper.content.json.text import decode_json, decode_text, encode_json
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.errors import UsageError
-from innkeeper.prompt.text import scalar_text
+from innkeeper.prompt.text import kind_of, scalar_text
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*+")
 _STRING: Final = re.compile(r'"([^"\\]*+(?:\\.[^"\\]*+)*+)"', re.DOTALL)
@@ -274,7 +274,7 @@ def remembered(
         return cache.get_or_make(
             "data " + digest, lambda: read(Document.written(data, digest, keys_limit=keys_limit)), len(data)
         )
-    raise UsageError(f"{what} is an object or JSON text, not {type(value).__name__}")
+    raise UsageError(f"{what} is an object or JSON text, not {kind_of(value)}")
 
 
 def _with(node: Any, path: Path, value: Any) -> Any:

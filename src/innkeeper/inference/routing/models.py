@@ -14,6 +14,9 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from innkeeper.budget.costing import Costing
+from innkeeper.dialects import DIALECTS
+from innkeeper.dialects.options import neutral
 from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.client.clients import NO_RETRIES, Retries
@@ -28,8 +31,7 @@ from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UnsupportedError, Where
 from innkeeper.prompt.machine import Secret
 from innkeeper.prompt.note import Note
-from innkeeper.tokens.counter import default_counter
-from innkeeper.tokens.framing import count_tools, framing
+from innkeeper.tokens.framing import ANTHROPIC
 from innkeeper.tokens.table.catalogue import known_window
 
 Secrets = Callable[[str], "Secret | None"]
@@ -110,11 +112,24 @@ class Models(Protocol):
         ...
 
 
-def request_tokens(request: GenerationRequest, model: str) -> int:
-    """Return the tokens of a request's messages and tools, by the vocabulary of a model, else estimated."""
-    counter, rule = default_counter(), "anthropic" if "claude" in model else "openai"
-    messages = framing(rule).count_messages(request.messages, counter, model)
-    return messages + count_tools(request.tools, counter, model, rule).tokens
+def request_tokens(request: GenerationRequest, route: Route | None = None) -> int:
+    """Return the tokens of the body that a route is sent for a request; without a route, of one like Chat Completions' own.
+
+    They are counted as those of a plan are: by the model's vocabulary or an estimate, with tools, schema, media, thoughts.
+    """
+    adapter = None if route is None else ADAPTERS[route.adapter]
+    options = {**neutral(EMPTY if route is None else route.options), **neutral(request.options)}
+    if adapter is None or adapter.name == request.surface:
+        options |= {"extra": {**(options.get("extra") or {}), **request.extra}, "hosted_tools": request.hosted}
+    model = request.model if route is None else route.model
+    costing = Costing.of_dialect(
+        None if route is None or adapter is None else route.dialect or adapter.dialect,
+        DIALECTS,
+        options,
+        framing=ANTHROPIC if "claude" in model else None,
+        model=model,
+    )
+    return costing.total(request.messages) + costing.tool_tokens(request.tools) + costing.option_tokens(options)
 
 
 async def answered(models: Models, request: GenerationRequest, caller: str) -> tuple[ModelAnswer, ...]:
@@ -227,7 +242,7 @@ class RouteModels:
 
     async def count_tokens(self, request: GenerationRequest, caller: str) -> int:
         """Return the tokens of a request, as the route's model counts them. Raises `ModelNotFoundError`."""
-        return await asyncio.to_thread(request_tokens, request, self.route(request.model).model)
+        return await asyncio.to_thread(request_tokens, request, self.route(request.model))
 
     async def embeddings(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Embeddings of the route's provider, for its own model. Raises `EmbeddingsError` where it has none."""

@@ -157,7 +157,7 @@ class RoutedModels:
 
     async def count_tokens(self, request: GenerationRequest, caller: str) -> int:
         """Return the tokens of a request, estimated: which model will read them is decided when it is sent."""
-        return await asyncio.to_thread(request_tokens, request, request.model)
+        return await asyncio.to_thread(request_tokens, request)
 
     async def embeddings(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """None: vectors of one model are no use beside those of another."""

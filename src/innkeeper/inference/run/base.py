@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Final
 
+import msgspec
+
 from innkeeper.dialects import DIALECTS
 from innkeeper.inference.adapters.openai_chat import choice_of
 from innkeeper.inference.errors import DecodeError, PreflightError
@@ -30,7 +32,7 @@ from innkeeper.prompt import (
     thaw,
 )
 from innkeeper.prompt.dialect import REPLY_LIMITS, Payload
-from innkeeper.prompt.text import whole_texts
+from innkeeper.prompt.text import kind_of, whole_texts
 from innkeeper.taverns.inputs import KEYWORDS, read_keywords
 
 _NOT_HERE: Final = {
@@ -127,7 +129,13 @@ class BaseRunner:
             strict=inputs.strict,
             response_transforms=tuple(response_transforms),
             output_tags=runner_config.output_tags,
-            notes=(*_about_inputs(plan), *rendered.notes, *notes, *_ignored(runner_config, plan)),
+            notes=(
+                *_about_inputs(plan),
+                *rendered.notes,
+                *notes,
+                *_doubted(plan, dialect, decided),
+                *_ignored(runner_config, plan),
+            ),
         )
         if commit and objects.variables is not None:
             made.commit(objects.variables)
@@ -242,7 +250,7 @@ def _inputs(base: Any, **inputs: Any) -> BuildRequest:
         inputs["meta"] = {**start.meta, **inputs["meta"]}
     system = inputs["system"]
     if system is not None and not isinstance(system, str):
-        msg = f"system must be text, not {type(system).__name__}"
+        msg = f"system must be text, not {kind_of(system)}"
         raise UsageError(msg)
     return start.with_(**{name: value for name, value in inputs.items() if value is not None})
 
@@ -265,6 +273,19 @@ def _rendered(plan: Plan, dialect: str, options: Mapping[str, Any], decided: Map
         msg = f"dialect {dialect!r} does not give a list of messages, which chat completions take"
         raise UsageError(msg, hint="use the dialect openai, or send plan.to_request(dialect) with a client of your own")
     return payload
+
+
+def _doubted(plan: Plan, dialect: str, decided: Mapping[str, Any]) -> list[Note]:
+    """Notes of options that are sent as they are, although the dialect would leave them out for this model."""
+    options = {name: value for name, value in decided.items() if name not in ("tools", "extra")}
+    if not options:
+        return []
+    notes = (plan.dialects or DIALECTS)[dialect].request((), model=plan.model, options=options).notes
+    return [
+        msgspec.structs.replace(note, message=f"llm_options: sent as it is, but {note.message}")
+        for note in notes
+        if note.kind in (NoteKind.IGNORED, NoteKind.LOSS)
+    ]
 
 
 def _about_inputs(plan: Plan) -> list[Note]:

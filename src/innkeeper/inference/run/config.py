@@ -29,6 +29,7 @@ from innkeeper.prompt import (
 )
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.run.context import read_config, refuse_config, section_of, step_key
+from innkeeper.prompt.text import kind_of
 
 if TYPE_CHECKING:
     from innkeeper.prompt import BuildRequest, Plan, Ports
@@ -234,7 +235,7 @@ def _tavern(name: str, taverns: Mapping[str, Tavern] | None, pipeline: Any) -> T
     from innkeeper.taverns.tavern import Tavern
 
     if pipeline is not None and not isinstance(pipeline, Pipeline):
-        msg = f"pipeline must be a Pipeline, not {type(pipeline).__name__}"
+        msg = f"pipeline must be a Pipeline, not {kind_of(pipeline)}"
         raise UsageError(msg)
     if pipeline is not None:
         return Tavern(name=name, pipeline=pipeline)
@@ -286,7 +287,7 @@ def _defaults(options: Mapping[str, Any] | None) -> FrozenDict:
     if options is None:
         return EMPTY
     if not isinstance(options, Mapping):
-        msg = f"llm_options_defaults must be a mapping, not {type(options).__name__}"
+        msg = f"llm_options_defaults must be a mapping, not {kind_of(options)}"
         raise ConfigError(msg)
     reserved = [name for name in RESERVED_OPTIONS if name in options]
     if reserved:

@@ -19,6 +19,7 @@ from innkeeper.inference.errors import MAX_DIRECTIVE_BYTES, SAMPLE_CHARACTERS, A
 from innkeeper.inference.tools.calls import strict_json, unfenced
 from innkeeper.prompt import LimitError, freeze
 from innkeeper.prompt.data import EMPTY, FrozenDict, check_depth, thaw
+from innkeeper.prompt.text import kind_of
 
 SCHEMA_NAME: Final = "tavern_directives"
 
@@ -111,7 +112,7 @@ def parse_object(content: Any, max_bytes: int = MAX_DIRECTIVE_BYTES) -> dict[str
     if value is text:
         _refuse("INVALID_JSON", "the answer holds no JSON object", sample=text[:SAMPLE_CHARACTERS])
     if not isinstance(value, dict):
-        _refuse("NOT_OBJECT", f"the answer is a JSON {type(value).__name__}, not an object")
+        _refuse("NOT_OBJECT", f"the answer is {kind_of(value)}, not an object")
     return value
 
 

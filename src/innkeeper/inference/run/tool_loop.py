@@ -27,6 +27,7 @@ from innkeeper.inference.tools.transforms import (
 )
 from innkeeper.prompt import BuildRequest, Message, UsageError, VariablesStore, thaw
 from innkeeper.prompt.message import messages_of
+from innkeeper.prompt.text import kind_of
 
 DEFAULT_MAX_TURNS: Final = 12
 
@@ -100,7 +101,7 @@ class BaseToolLoop:
 
     def __post_init__(self) -> None:
         if not isinstance(self.runner, self.runner_class):  # type: ignore[arg-type]
-            msg = f"{type(self).__name__} needs {self.runner_class.__name__}, not {type(self.runner).__name__}"
+            msg = f"{type(self).__name__} needs {self.runner_class.__name__}, not {kind_of(self.runner)}"
             raise UsageError(msg)
 
     @property

@@ -18,6 +18,7 @@ from innkeeper.inference.errors import DEFAULT_MAX_TOOL_BYTES, AnswerError
 from innkeeper.inference.output_tags import Tag, scan
 from innkeeper.prompt import FormatError
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, thaw
+from innkeeper.prompt.text import kind_of
 from innkeeper.text.verbatim import Escape, Zone, mask, unmask
 
 
@@ -104,7 +105,7 @@ def parse_arguments(raw: Any, max_bytes: int = DEFAULT_MAX_TOOL_BYTES) -> dict[s
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        _refuse(f"the arguments are a JSON {type(value).__name__}, not an object")
+        _refuse(f"the arguments are {kind_of(value)}, not an object")
     return dict(value)
 
 

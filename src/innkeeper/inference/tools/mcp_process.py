@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from innkeeper.prompt import LimitError
-from innkeeper.prompt.text import printable, redact
+from innkeeper.prompt.text import printable, redact, shorten
 
 MAX_MCP_LINE_BYTES: Final = 8 * 1024 * 1024
 """Bytes of one message of an MCP server (no error: the server is given up, its tools answer ``TOOL_UNAVAILABLE``)."""
@@ -26,6 +26,9 @@ STDERR_LINES: Final = 8
 
 _STDERR_BYTES: Final = 500
 """How much of a line of standard error is kept."""
+
+_NAME: Final = 64
+"""How much of the name of a tool that is left out is told."""
 
 _GRACE: Final = 2.0
 """Seconds that a server has to end by itself once its input is closed; then as many after it was asked to."""
@@ -43,6 +46,8 @@ _INHERITED: Final = (
 class ServerProcess:
     """One run of a server. ``problem`` is why nothing more is read of it, where that is no end of its own.
 
+    ``refused`` says which of its tools are left out.
+
     Raises `OSError` where the command cannot be run.
     """
 
@@ -51,6 +56,7 @@ class ServerProcess:
     ) -> None:
         self.command = list(command)
         self.problem: LimitError | None = None
+        self.refused: list[str] = []
         self._env = env
         self._cwd = cwd
         self._words: deque[bytes] = deque(maxlen=STDERR_LINES)
@@ -100,11 +106,33 @@ class ServerProcess:
                 async with to_client:
                     async for line in _lines(self._process.stdout):
                         with suppress(ValueError):
-                            await to_client.send(
-                                SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
-                            )
+                            message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                            self._leave_out(getattr(message, "result", None))
+                            await to_client.send(SessionMessage(message))
             except LimitError as error:
                 self.problem = error
+
+    def _leave_out(self, result: Any) -> None:
+        """Take tools out of a list that cannot be used: one bad tool must not cost the others."""
+        tools = result.get("tools") if isinstance(result, dict) else None
+        if not isinstance(tools, list):
+            return
+        from mcp_types import Tool
+        from pydantic import ValidationError
+
+        usable = []
+        for tool in tools:
+            name = str(tool.get("name")) if isinstance(tool, dict) else ""
+            try:
+                Tool.model_validate(tool)
+            except ValidationError:
+                self.refused.append(f"the tool {shorten(printable(name), _NAME)!r} has no valid name and schema")
+                continue
+            if name.isprintable():
+                usable.append(tool)
+            else:
+                self.refused.append(f"the tool {shorten(printable(name), _NAME)!r} has a name that does not print")
+        result["tools"] = usable
 
     async def _write(self, to_server: Any, to_client: Any) -> None:
         """Pass on the client's messages; where it cannot be written to, its messages end as well."""

@@ -25,9 +25,9 @@ from innkeeper.inference.tools.dispatcher import failure
 from innkeeper.inference.tools.mcp_process import ServerProcess
 from innkeeper.inference.tools.toolbox import Toolbox
 from innkeeper.lazy import require
-from innkeeper.prompt import InnkeeperError, LimitError, UnavailableError, UsageError
+from innkeeper.prompt import InnkeeperError, LimitError, Note, NoteKind, UnavailableError, UsageError
 from innkeeper.prompt.data import freeze
-from innkeeper.prompt.text import shorten
+from innkeeper.prompt.text import printable, shorten
 
 MAX_MCP_TOOLS: Final = 512
 """Tools that one MCP server may offer (`LimitError`)."""
@@ -84,7 +84,9 @@ def open_mcp_tools(
 
             return call
 
-        yield Toolbox(tools.registry, {name: waiting(function) for name, function in tools.functions.items()})
+        yield Toolbox(
+            tools.registry, {name: waiting(function) for name, function in tools.functions.items()}, tools.notes
+        )
 
 
 @asynccontextmanager
@@ -143,16 +145,24 @@ class _McpServer:
                 await self._task
 
     def toolbox(self) -> Toolbox:
-        """Its tools, under names that every provider takes."""
+        """Its tools, under names that every provider takes. Those that cannot be used are left out, with a note."""
+        refused = list(self._process.refused)
         registry: list[ToolDefinition] = []
         functions: dict[str, Callable[..., Any]] = {}
         for each in self._tools:
             name = _CHARACTERS.sub("_", each.name)[:_NAME_LENGTH]
             if name in functions:
-                raise UsageError(f"the MCP server {self._name!r} has two tools called {name!r}")
-            registry.append(ToolDefinition(name, each.description or each.title or "", freeze(dict(each.input_schema))))
+                refused.append(f"a second tool is called {name!r}")
+                continue
+            try:
+                schema = freeze(dict(each.input_schema))
+            except InnkeeperError as error:
+                refused.append(f"the tool {name!r}: {error.message}")
+                continue
+            registry.append(ToolDefinition(name, printable(each.description or each.title or ""), schema))
             functions[name] = self._function(each.name, name)
-        return Toolbox(ToolRegistry(registry), functions)
+        notes = [Note(NoteKind.WARNING, f"the MCP server {self._name!r}: {why}; it is left out") for why in refused]
+        return Toolbox(ToolRegistry(registry), functions, tuple(notes))
 
     def _function(self, theirs: str, ours: str) -> Callable[..., Coroutine[Any, Any, dict[str, Any]]]:
         async def call(**arguments: Any) -> dict[str, Any]:

@@ -51,10 +51,11 @@ class ToolService(Protocol):
 
 
 class Toolbox(msgspec.Struct, frozen=True):
-    """``registry`` is what the model is told, ``functions`` what runs a tool, by its name."""
+    """``registry`` is what the model is told, ``functions`` what runs a tool, by its name; ``notes`` tell of tools left out."""
 
     registry: ToolRegistry = ToolRegistry()
     functions: Mapping[str, Callable[..., Any]] = {}
+    notes: tuple[Note, ...] = ()
 
     @classmethod
     def of(cls, *functions: Callable[..., Any] | FunctionTool) -> Toolbox:
@@ -78,7 +79,8 @@ class Toolbox(msgspec.Struct, frozen=True):
         both = sorted(self.functions.keys() & other.functions.keys())
         if both:
             raise UsageError(f"two tools are called {both[0]!r}", hint="leave one of them out, or give it another name")
-        return Toolbox(self.registry.with_(*other.registry.values()), {**self.functions, **other.functions})
+        registry = self.registry.with_(*other.registry.values())
+        return Toolbox(registry, {**self.functions, **other.functions}, (*self.notes, *other.notes))
 
     def __len__(self) -> int:
         return len(self.functions)

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from innkeeper.inference.tools.calls import take_tag_calls
 from innkeeper.prompt import UnknownNameError, UsageError
+from innkeeper.prompt.text import kind_of
 
 Transform = Callable[[Any], Any]
 """``(data) -> replacement or None``. Messages, tools and calls are lists of mappings; a response is an assistant message."""
@@ -63,7 +64,7 @@ class TransformRegistry(Mapping[str, Transform]):
         """
         for name in (names := tuple(names)):
             if not callable(name) and not isinstance(name, str):
-                msg = f"a {self.kind} transform is a name or a callable, not {type(name).__name__}"
+                msg = f"a {self.kind} transform is a name or a callable, not {kind_of(name)}"
                 raise UsageError(msg)
         known = [name for name in names if strict or callable(name) or name in self]
         return tuple(name if callable(name) else self[name] for name in known)

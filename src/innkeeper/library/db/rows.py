@@ -19,6 +19,7 @@ from innkeeper.library.errors import DatabaseCorruptError, FieldError
 from innkeeper.library.rows import AuditRow, read_row
 from innkeeper.prompt.data import EMPTY, to_json
 from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
+from innkeeper.prompt.text import kind_of, type_words
 
 if TYPE_CHECKING:
     from sqlalchemy import Column, Select, Table
@@ -144,7 +145,7 @@ def _check_shape(column: Column[Any], value: Any) -> None:
     default = str(getattr(getattr(column.server_default, "arg", None), "text", ""))
     kinds, name = _SHAPES.get(default, ((), "")) if isinstance(column.type, types.JSON) else ((), "")
     if kinds and not isinstance(value, kinds):
-        raise FieldError(f"must be {name}, not {type(value).__name__}")
+        raise FieldError(f"must be {name}, not {kind_of(value)}")
 
 
 _SHAPES: Final[dict[str, tuple[tuple[type[Any], ...], str]]] = {
@@ -157,7 +158,7 @@ _SHAPES: Final[dict[str, tuple[tuple[type[Any], ...], str]]] = {
 def _kind(value: Any, *kinds: type) -> Any:
     if isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool)):
         return value
-    raise FieldError(f"must be {' or '.join(kind.__name__ for kind in kinds)}, not {type(value).__name__}")
+    raise FieldError(f"must be {' or '.join(map(type_words, kinds))}, not {kind_of(value)}")
 
 
 def _whole(value: Any, most: int) -> int:

@@ -17,6 +17,7 @@ from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, thaw
 from innkeeper.prompt.dialect import Tool
 from innkeeper.prompt.errors import FormatError, InnkeeperError, Where
 from innkeeper.prompt.message import Message
+from innkeeper.prompt.text import kind_of
 
 _ASSET: Final = "request"
 
@@ -153,7 +154,7 @@ def tools_of(value: Any, path: str = "tools") -> tuple[Tool, ...]:
 
 def _tool(item: Any, path: str) -> Tool:
     if not isinstance(item, Mapping):
-        raise _error(path, f"a tool is an object, not {type(item).__name__}")
+        raise _error(path, f"a tool is an object, not {kind_of(item)}")
     kind = str(item.get("type") or "function").strip().lower()
     inner = item.get("function") or item
     name = inner.get("name") if isinstance(inner, Mapping) else None
@@ -177,7 +178,7 @@ def _text(value: Mapping[str, Any], field: str) -> str:
     if text is None:
         return ""
     if not isinstance(text, str):
-        raise _error(field, f"{field} is a text, not {type(text).__name__}")
+        raise _error(field, f"{field} is a text, not {kind_of(text)}")
     return text
 
 
@@ -188,7 +189,7 @@ def _number(value: Mapping[str, Any], field: str) -> float | None:
         return int(number) if number.is_integer() else number
     if number is None or (isinstance(number, int) and not isinstance(number, bool)):
         return number
-    raise _error(field, f"{field} is a number, not {type(number).__name__}")
+    raise _error(field, f"{field} is a number, not {kind_of(number)}")
 
 
 def _count(value: Mapping[str, Any], field: str) -> int | None:

@@ -16,6 +16,7 @@ from innkeeper.library.errors import NotFoundError, near_names
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze
 from innkeeper.prompt.errors import ConfigError, UnavailableError, Where
 from innkeeper.prompt.machine import Secret
+from innkeeper.prompt.text import kind_of
 
 if TYPE_CHECKING:
     from innkeeper.library.db.engine import Database
@@ -94,7 +95,7 @@ def _read(tool: str, field: str, value: Any) -> Any:
             return kind(value)
     elif isinstance(value, kind) and not isinstance(value, tuple):
         return value
-    message = f"the setting {field} of the tool {tool!r} is {expected}, not {type(value).__name__}"
+    message = f"the setting {field} of the tool {tool!r} is {expected}, not {kind_of(value)}"
     raise ConfigError(message, where=Where(asset="tools", path=f"{tool}.settings.{field}"))
 
 

@@ -16,7 +16,7 @@ from innkeeper.library.templates.template import Variable
 from innkeeper.macros.engine.errors import MacroLimitError
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.run.state import TokenCounter
-from innkeeper.prompt.text import scalar_text
+from innkeeper.prompt.text import kind_of, scalar_text
 
 _RUN: Final = re.compile(r"<+|>+")
 _WORD_END: Final = re.compile(r"\s\S*\Z")
@@ -144,7 +144,7 @@ def _plain(value: Any) -> str:
 
 
 def _wrong(var: Variable, value: Any) -> FieldError:
-    message = f"{var.name} takes {var.type}, not {type(value).__name__}"
+    message = f"{var.name} takes {var.type}, not {kind_of(value)}"
     return FieldError(message, where=Where(path=f"values.{var.name}"), variable=var.name)
 
 

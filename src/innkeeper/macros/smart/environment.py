@@ -32,6 +32,7 @@ from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError, Where
 from innkeeper.prompt.note import Note, NoteKind
+from innkeeper.prompt.text import kind_of
 
 MISSING: Final[Any] = object()
 """The default result of `read_path` for a missing value."""
@@ -452,7 +453,7 @@ def copied(variables: Mapping[str, Any] | None, copier: Copier | None = None) ->
     if variables is None:
         return {}
     if not isinstance(variables, Mapping):
-        raise FormatError(f"variables must be an object, not {type(variables).__name__}", hint='write {"name": value}')
+        raise FormatError(f"variables must be an object, not {kind_of(variables)}", hint='write {"name": value}')
     table: dict[str, Any] = (copier or Copier()).from_caller(variables)
     return table
 

@@ -37,6 +37,7 @@ from innkeeper.prompt.allowance import AllowanceError, allowed, charge, current_
 from innkeeper.prompt.block import Origin, Piece
 from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError, Where
 from innkeeper.prompt.note import Note
+from innkeeper.prompt.text import kind_of
 
 CURLY: Final = Grammar(title="smart")
 """``{{…}}``."""
@@ -323,7 +324,7 @@ def process(
                 content = message.get("content")
                 done.append({**message, "content": _expanded(content, f"messages[{index}].content", env, content)})
             else:
-                sentence = f"a message must be an object, not {type(message).__name__}"
+                sentence = f"a message must be an object, not {kind_of(message)}"
                 env.report(FormatError(sentence).at(path=f"messages[{index}]"))
         return {"messages": done, "variables": {"initial": initial, "final": env.table}}
 
@@ -392,7 +393,7 @@ def _listed(value: Any, name: str) -> list[Any]:
     if value is None:
         return []
     if not isinstance(value, (list, tuple)):
-        raise FormatError(f"{name} must be a list, not {type(value).__name__}").at(path=name)
+        raise FormatError(f"{name} must be a list, not {kind_of(value)}").at(path=name)
     return list(value)
 
 

@@ -11,6 +11,7 @@ import msgspec
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.determinism import EPOCH, Randomness, RandomStream
 from innkeeper.prompt.errors import FormatError
+from innkeeper.prompt.text import kind_of
 
 if TYPE_CHECKING:
     from innkeeper.macros.smart.environment import SmartEnvironment
@@ -97,7 +98,7 @@ class Policy(msgspec.Struct, frozen=True):
         if fields is None:
             return cls()
         if not isinstance(fields, Mapping):
-            raise FormatError(f"policy must be an object, not {type(fields).__name__}")
+            raise FormatError(f"policy must be an object, not {kind_of(fields)}")
         texts = {name: str(fields[name]) for name in cls.__struct_fields__ if name in fields}
         return cls(**texts)
 

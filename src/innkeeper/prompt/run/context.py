@@ -15,6 +15,7 @@ import msgspec
 from innkeeper.prompt.data import FrozenDict, deep_merge, freeze, key_text, thaw
 from innkeeper.prompt.errors import ConfigError, UsageError, Where
 from innkeeper.prompt.once import convert
+from innkeeper.prompt.text import kind_of
 
 _ACRONYM: Final = re.compile(r"([A-Z])([A-Z][a-z])")
 _USUAL_TYPE: Final = "app"
@@ -147,7 +148,7 @@ def _normalise(data: Any) -> dict[str, Any]:
 def _label(key: str, value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
-    raise UsageError(f"a context's {key} must be text, not {type(value).__name__}")
+    raise UsageError(f"a context's {key} must be text, not {kind_of(value)}")
 
 
 def _module_configs(raw: Any) -> FrozenDict:
@@ -174,7 +175,7 @@ def section_of(values: Any, section: str) -> Mapping[str, Any]:
     if values is None:
         return {}
     if not isinstance(values, Mapping):
-        refuse_config(section, f"it must be a mapping, not {type(values).__name__}")
+        refuse_config(section, f"it must be a mapping, not {kind_of(values)}")
     level: Mapping[str, Any] = values
     return level
 

@@ -17,7 +17,7 @@ import msgspec
 from innkeeper.prompt.data import freeze
 from innkeeper.prompt.errors import FormatError, InnkeeperError, UnknownNameError, UsageError
 from innkeeper.prompt.once import convert
-from innkeeper.prompt.text import shorten
+from innkeeper.prompt.text import kind_of, shorten
 
 DEFAULT_DEPTH: Final = 4
 """SillyTavern's default injection depth."""
@@ -106,7 +106,7 @@ class Injection(msgspec.Struct, frozen=True, omit_defaults=True):
         if isinstance(value, cls):
             return value
         if not isinstance(value, Mapping):
-            raise FormatError(f"an injection must be a mapping, not {type(value).__name__}")
+            raise FormatError(f"an injection must be a mapping, not {kind_of(value)}")
         fields = dict(freeze(value))
         if "value" in fields and "content" not in fields:
             fields = _from_st(str(fields.get("id")), fields)
@@ -203,7 +203,7 @@ class InMemoryInjections:
         out, and its error is in `refused`. Raises `FormatError` for what is no mapping at all.
         """
         if not isinstance(entries, Mapping):
-            raise FormatError(f"saved injections must be a mapping, not {type(entries).__name__}")
+            raise FormatError(f"saved injections must be a mapping, not {kind_of(entries)}")
         registry, refused = cls(), list[InnkeeperError]()
         for name, saved in entries.items():
             try:
@@ -252,7 +252,7 @@ def _passes(condition: Callable[[Any], bool], injection: Injection, context: Any
 
 def _from_st(name: str, saved: Any) -> dict[str, Any]:
     if not isinstance(saved, Mapping):
-        raise FormatError(f"injection {shorten(name, 40)!r} must be a mapping, not {type(saved).__name__}")
+        raise FormatError(f"injection {shorten(name, 40)!r} must be a mapping, not {kind_of(saved)}")
     fields: dict[str, Any] = {"id": name, "content": saved.get("value") or ""}
     fields |= {key: saved[key] for key in ("position", "depth", "scan", "ephemeral") if saved.get(key) is not None}
     role = saved.get("role")
@@ -363,5 +363,5 @@ class InMemoryHooks:
 
 def _callable(hook: Hook) -> Hook:
     if not callable(hook):
-        raise UsageError(f"a hook must be callable, not {type(hook).__name__}")
+        raise UsageError(f"a hook must be callable, not {kind_of(hook)}")
     return hook

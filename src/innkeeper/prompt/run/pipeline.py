@@ -26,6 +26,7 @@ from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.once import convert
 from innkeeper.prompt.run.context import step_key
 from innkeeper.prompt.run.state import State
+from innkeeper.prompt.text import kind_of
 
 
 class StepConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -202,7 +203,7 @@ class Pipeline:
 
     def _placed(self, index: int, step: Step[Any], options: Mapping[str, Any]) -> tuple[_StepEntry, ...]:
         if not isinstance(step, Step):
-            raise UsageError(f"a pipeline holds Step values, not {type(step).__name__}")
+            raise UsageError(f"a pipeline holds Step values, not {kind_of(step)}")
         if step.name in self.names:
             raise UsageError(f"the pipeline already has a step called {step.name!r}", hint="use replace()")
         entry = _StepEntry(step, step.configure(options), freeze(dict(options)))
@@ -220,7 +221,7 @@ def _named(layer: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
         name = step_key(key)
         if not isinstance(values, Mapping):
             raise ConfigError(
-                f"invalid config for step {name}: it must be a mapping, not {type(values).__name__}",
+                f"invalid config for step {name}: it must be a mapping, not {kind_of(values)}",
                 where=Where(asset="configuration", path=name),
             )
         named[name] = deep_merge(named.get(name, {}), thaw(values))

@@ -19,6 +19,7 @@ from innkeeper.prompt.data import EMPTY, FrozenDict, check_depth, freeze
 from innkeeper.prompt.errors import ConfigError, FormatError, LimitError, Where
 from innkeeper.prompt.once import convert
 from innkeeper.prompt.request import MAX_TOKENS
+from innkeeper.prompt.text import kind_of
 
 MAX_NAME: Final = 64
 """Characters of a profile's name (`ConfigError`)."""
@@ -87,7 +88,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         if isinstance(value, cls):
             return value
         if not isinstance(value, Mapping):
-            raise FormatError(f"a profile is a table, not {type(value).__name__}", where=Where(asset=asset))
+            raise FormatError(f"a profile is a table, not {kind_of(value)}", where=Where(asset=asset))
         check_depth(value, "the profile")
         _check_keys(value, cls.__struct_fields__, asset)
         fields = {"name": name, **freeze(dict(value))}

@@ -35,7 +35,6 @@ _MESSAGES: Final = frozenset({
 INPUTS: Final = InputRules(
     ignored={
         "context": "the silly tavern has nothing that reads it; configurations of steps are its module_configs",
-        "meta.model_hint": "tokens are counted for the model, or as the preset's source counts",
         "locale": "macros write dates in English, as SillyTavern does",
     },
     meta=(),

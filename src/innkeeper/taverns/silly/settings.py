@@ -23,6 +23,7 @@ from innkeeper.prompt.errors import ConfigError, UnknownNameError, Where
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.once import convert
 from innkeeper.prompt.run.state import State
+from innkeeper.prompt.text import kind_of
 
 if TYPE_CHECKING:
     from innkeeper.taverns.silly.inputs import SillyInputs
@@ -165,7 +166,7 @@ def _check(fields: Mapping[str, Any], name: str, kind: Any, what: str, parent: s
     value = fields.get(name)
     if value is not None and not isinstance(value, kind):
         path = f"{parent}{name}"
-        raise ConfigError(f"{path} is {what}, not {type(value).__name__}", where=Where(asset="settings", path=path))
+        raise ConfigError(f"{path} is {what}, not {kind_of(value)}", where=Where(asset="settings", path=path))
 
 
 def _check_number(fields: Mapping[str, Any], name: str) -> None:

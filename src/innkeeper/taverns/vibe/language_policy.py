@@ -27,6 +27,7 @@ from innkeeper.prompt import (
     StepConfig,
     UsageError,
 )
+from innkeeper.prompt.text import kind_of
 
 _TRUE: Final = frozenset({"1", "true", "yes", "y", "on"})
 _FALSE: Final = frozenset({"0", "false", "no", "n", "off", ""})
@@ -81,7 +82,7 @@ def _from_context(context: Context) -> LanguagePolicyConfig:
     policy = context.get("language_policy")
     if policy is not None and not isinstance(policy, Mapping):
         raise ConfigError(
-            f"context.language_policy must be a mapping, not {type(policy).__name__}",
+            f"context.language_policy must be a mapping, not {kind_of(policy)}",
             hint='for example {"enabled": true, "target_lang": "ja-JP"}',
         )
     return LANGUAGE_POLICY.configure(policy or {})

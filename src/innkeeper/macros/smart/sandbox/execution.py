@@ -18,6 +18,7 @@ from innkeeper.macros.smart.sandbox.limits import SANDBOX_LIMITS, SandboxError, 
 from innkeeper.macros.smart.sandbox.values import Frame, Host, text_of
 from innkeeper.prompt.allowance import allowed
 from innkeeper.prompt.errors import FormatError
+from innkeeper.prompt.text import kind_of
 
 _DEFAULT = MacroOptions()
 
@@ -53,7 +54,7 @@ def evaluate(
     Raises `FormatError` for code that is no text, or variables that are no object, and `AllowanceError`.
     """
     if not isinstance(code, str):
-        raise FormatError(f"code must be a text, not {type(code).__name__}", hint='write {"code": "1 + 1"}')
+        raise FormatError(f"code must be a text, not {kind_of(code)}", hint='write {"code": "1 + 1"}')
     with allowed():
         env = SmartEnvironment.of(variables, policy, options)
         initial = dict(env.table) if options.compat.shared_initial else copied(variables)

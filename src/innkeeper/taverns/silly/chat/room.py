@@ -18,6 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.budget.costing import Costing
+from innkeeper.budget.settings import model_for
 from innkeeper.budget.strategies import Strategy
 from innkeeper.prompt.block import Block, Origin
 from innkeeper.prompt.bounded_cache import BoundedCache
@@ -241,11 +242,11 @@ class Counting(msgspec.Struct, frozen=True):
     def of(cls, state: State, inputs: SillyInputs) -> Counting:
         """The counting of a build: SillyTavern's for one of its tokenizer names, otherwise the model's own.
 
-        The name is ``settings.tokenizer``, else the model.
+        The name is ``settings.tokenizer``, else the model that tokens are counted for (`model_for`).
 
         Raises `TokenizerUnavailableError` for a tokenizer whose vocabulary may not be shipped.
         """
-        asked = state.request.settings.get("tokenizer") or state.request.model
+        asked = state.request.settings.get("tokenizer") or model_for(state)
         name = str(asked or _default_tokenizer(inputs))
         if state.inputs.ports.token_counter is None and name in SILLYTAVERN_TOKENIZERS:
             return _sillytavern(name, chat=not inputs.is_text)

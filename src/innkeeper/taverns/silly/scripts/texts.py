@@ -14,6 +14,7 @@ from innkeeper.prompt.errors import UnknownNameError, UsageError
 from innkeeper.prompt.note import Note
 from innkeeper.prompt.request import BuildRequest
 from innkeeper.prompt.run.state import Ports
+from innkeeper.prompt.text import kind_of
 from innkeeper.taverns.silly.environment import environment_of
 from innkeeper.taverns.silly.expansion import Expander
 from innkeeper.taverns.silly.inputs import read_inputs
@@ -75,7 +76,7 @@ def _scripted(
 ) -> ScriptedText:
     what = _placement(placement)
     if not isinstance(text, str):
-        raise UsageError(f"a text for scripts is text, not {type(text).__name__}")
+        raise UsageError(f"a text for scripts is text, not {kind_of(text)}")
     state = start(request, ports or Ports())
     inputs = read_inputs(state)
     env = environment_of(state, inputs, inputs.lines)
