@@ -11,6 +11,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -104,11 +105,13 @@ class LogQueue:
             return self._is_done()
 
     def close(self, seconds: float = _CLOSING) -> None:
-        """Write what there is, as far as that is done in a while, and drop the rest. Further rows are dropped."""
+        """Write what there is, as long as rows are written within ``seconds`` each time, and drop the rest and further rows."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
-            self._changed.wait_for(lambda: self._is_done() or self._ended, seconds)
+            moved = True
+            while moved and not self._is_done() and not self._ended:
+                moved = self._changed.wait_for(partial(self._has_moved, self._written + self._dropped), seconds)
             left = len(self._waiting)
             while self._waiting:
                 self._drop(self._waiting.popleft())
@@ -123,6 +126,9 @@ class LogQueue:
             return LogFigures(len(self._waiting) + self._held, self._written, self._dropped, self._problem)
 
     # -------------------------------------------------------------------------------------------------------- the thread
+
+    def _has_moved(self, before: int) -> bool:
+        return self._ended or self._is_done() or self._written + self._dropped > before
 
     def _is_done(self) -> bool:
         return not self._waiting and not self._held
