@@ -25,6 +25,7 @@ from innkeeper.gate.detector import Detector, default_detector
 from innkeeper.gate.evidence import ABSOLUTE, FAMILY
 from innkeeper.gate.limits import ADULT_AGE
 from innkeeper.gate.rows import about_ages
+from innkeeper.gate.second_reader import SecondReader, is_lifted, read_again
 from innkeeper.gate.tier import (
     Ceilings,
     Decision,
@@ -111,6 +112,8 @@ class TierPolicy(msgspec.Struct, frozen=True, omit_defaults=True):
     nsfw: Mapping[str, Thresholds] = EMPTY
     absolute: frozenset[str] = frozenset()
     version: str = "default"
+    acknowledged: str = ""
+    """Who answers for the adult tier of the model doors without a second reader, in the operator's own words."""
 
     @property
     def ceiling(self) -> Tier:
@@ -213,6 +216,10 @@ class TierGate:
 
     policy: TierPolicy
     detector: Detector
+    reader: SecondReader | None = None
+    """Who is asked where the grammar is in doubt; see `innkeeper.gate.second_reader`."""
+    always: bool = False
+    """Whether the reader is asked about every text."""
     seen: BoundedCache[Any, Checked] = field(
         default_factory=partial(BoundedCache, items=_ANSWERS, size=_ANSWER_BYTES), compare=False, repr=False
     )
@@ -254,7 +261,12 @@ class TierGate:
         Raises `TierBlockedError`.
         """
         # in a context of its own: what a call may take is for its work, and is not spent on the gate
-        decision = Context().run(self.check, texts, requested, ceilings).decision
+        checked = Context().run(self.check, texts, requested, ceilings)
+        decision = checked.decision
+        if self.reader is not None:
+            decision = read_again(
+                self.reader, checked, {str(name): text for name, text in texts.items()}, always=self.always
+            )
         return decision if observe and decision.is_only_doubtful else decision.require()
 
     def _check(
@@ -315,7 +327,8 @@ def tier_event(
 
 def block(texts: Mapping[str, str]) -> None:
     """Raise `TierBlockedError` where age-indicating content is in a sexual context; whatever is only doubtful passes."""
-    default_gate().require(texts, observe=True)
+    if not is_lifted(texts):
+        default_gate().require(texts, observe=True)
 
 
 def warm_gate() -> None:

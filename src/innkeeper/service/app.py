@@ -227,7 +227,7 @@ def create_app(
     metrics, readiness = ServiceMetrics(gate), Readiness()
     readiness.checks["workers"] = pool.is_ready
     prompts = PromptSurface(checked, pool, models, folders)
-    surfaces = LibrarySurfaces(checked, prompts.models, prompts.local)
+    surfaces = LibrarySurfaces(checked, prompts.models, prompts.local, prompts.routes)
     prompts.gate = surfaces.gate
     model_routes = ModelRoutes(surfaces.models, response_store(checked), surfaces.gate)
     runs = Runs(checked, prompts.local, surfaces.gate)

@@ -68,15 +68,24 @@ class DoorGate:
 
     async def require(self, texts: Mapping[str, str], terms: DoorTerms) -> None:
         """Let texts pass, or not. Raises `TierBlockedError`."""
-        gate = await self._current()
+        gate, terms = await self._settled(terms)
         await judged_by(
-            lambda batch: gate.require(batch, terms.requested, terms.ceilings, observe=terms.observe), texts
+            lambda batch: gate.require(batch, terms.requested, terms.ceilings, observe=terms.observe),
+            texts,
+            waits=gate.reader is not None,
         )
 
     async def effective(self, terms: DoorTerms) -> Tier:
         """The tier in which a call is judged."""
-        known = (tier for _, tier in terms.ceilings.known())
-        return Tier.lowest(terms.requested, (await self._current()).policy.ceiling, *known)
+        gate, terms = await self._settled(terms)
+        return Tier.lowest(terms.requested, gate.policy.ceiling, *(tier for _, tier in terms.ceilings.known()))
+
+    async def _settled(self, terms: DoorTerms) -> tuple[TierGate, DoorTerms]:
+        """The gate and the terms: no adult tier where nobody reads a second time and nobody answers for that."""
+        gate = await self._current()
+        if gate.reader is None and not gate.policy.acknowledged:
+            terms = terms._replace(requested=Tier.SFW)
+        return gate, terms
 
     async def _current(self) -> TierGate:
         """The gate of this moment; a library that has to be opened for it is waited for in a thread."""
@@ -86,17 +95,17 @@ class DoorGate:
         """An answer that begins, once its prompt is judged; its events are judged as they come. Raises `TierBlockedError`."""
         texts = texts_of_request(request) if answer.sent is None else texts_of(answer.sent)
         decisions: list[TierDecision] = []
-        gate = await self._current()
+        gate, terms = await self._settled(terms)
 
         def judge(batch: Mapping[str, str]) -> TierDecision:
             return gate.require(batch, terms.requested, terms.ceilings, observe=terms.observe)
 
-        await judged_by(lambda batch: decisions.append(judge(batch)), texts)
+        await judged_by(lambda batch: decisions.append(judge(batch)), texts, waits=gate.reader is not None)
 
         def begun() -> AsyncGenerator[ModelEvent]:
             return answer.events
 
-        events = judged_events(texts, begun, judge)
+        events = judged_events(texts, begun, judge, waits=gate.reader is not None)
         doubt = [decision for decision in decisions if not decision.passed]
         notes = (*answer.notes, *(Note(NoteKind.WARNING, _note_of(decision)) for decision in doubt))
         return answer._replace(events=events, notes=notes)

@@ -67,8 +67,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     those of the library's database, too, which are kept as folders in ``profile_folder`` while the service runs; ``states`` is
     where their conversations are kept between turns. ``python`` allows the
     ``{{python:...}}`` macro. ``gate`` says what becomes of texts in which the gate is in doubt: ``on`` refuses them, ``observe``
-    only tells of them; what it blocks is refused always. ``limits`` are what the work of one call may take at most, whatever the
-    call asks for.
+    only tells of them; what it blocks is refused always. ``second_reader`` is a route and how it is asked, as in
+    ``guard:llama-guard``: the moderation model for what is in doubt, with ``reads_always`` for every text. ``limits`` are what
+    the work of one call may take at most, whatever the call asks for.
     ``cors_origins`` are the web origins that may call. ``allow_hosts`` are hosts that may be asked although they are not on the
     open internet (`Egress`), where an address is not the operator's own.
     ``prices`` are what routes cost (`read_prices`), ``catalogue`` is laid over what is known of models (`use_catalogue`).
@@ -94,6 +95,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     profile: str = "fixed"
     python: bool = True
     gate: Literal["on", "observe"] = "on"
+    second_reader: str = ""
+    reads_always: bool = False
     keys: Keys = Keys()
     limits: BuildLimits = BuildLimits()
     cors_origins: tuple[str, ...] = ()

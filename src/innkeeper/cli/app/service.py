@@ -116,6 +116,12 @@ _LAST_PORT: Final = 65_535
     help="Texts in which the tier gate is in doubt: refuse them (on, the default) or only note them.",
 )
 @click.option(
+    "--second-reader",
+    metavar="ROUTE[:KIND]",
+    help="Moderation model for texts in doubt; KIND: schema (default), llama-guard, shieldgemma or openai.",
+)
+@click.option("--reads-always", is_flag=True, help="Ask the second reader about every text.")
+@click.option(
     "--job-threads", type=click.IntRange(0), default=4, show_default=True, help="Jobs to run at once in this process."
 )
 @click.option("--job-budget", type=click.FloatRange(0), help="US dollars that a key may spend on jobs per day.")

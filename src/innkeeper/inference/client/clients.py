@@ -205,9 +205,10 @@ class AsyncClient:
         Raises `ProviderError` and its kin, and `TierBlockedError` before anything is sent. Leaving it early (its ``aclose``)
         closes the connection, which stops the provider.
         """
-        return judged_events(
-            texts_of(request), lambda: retried(lambda: self._answered(request, self.adapter.reading), self.retries)
-        )
+        return judged_events(texts_of(request), lambda: self._sent(request))
+
+    def _sent(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
+        return retried(lambda: self._answered(request, self.adapter.reading), self.retries)
 
     async def chat_completions(self, **request: Any) -> Response:
         """Send one chat completion request as it is and return the whole answer. For streams see `chat_stream`."""
@@ -290,6 +291,10 @@ class AsyncClient:
     async def embeddings(self, **request: Any) -> Response:
         """Send one embeddings request."""
         return await self._json("POST", "/embeddings", request)
+
+    async def moderations(self, **request: Any) -> Response:
+        """Send one request to the moderation endpoint."""
+        return await self._json("POST", "/moderations", request)
 
     async def health(self) -> bool:
         """Whether the server answers at all: ``/health`` at its root, and the list of models where there is no such page."""
@@ -449,6 +454,10 @@ class Client:
     def embeddings(self, **request: Any) -> Response:
         """Send one embeddings request."""
         return portal().call(self._client.embeddings(**request))
+
+    def moderations(self, **request: Any) -> Response:
+        """Send one request to the moderation endpoint."""
+        return portal().call(self._client.moderations(**request))
 
     def health(self) -> bool:
         """Whether the server answers at all: ``/health`` at its root, and the list of models where there is no such page."""

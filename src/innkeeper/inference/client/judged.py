@@ -37,19 +37,23 @@ def texts_of(request: ModelRequest) -> dict[str, str]:
         return {}
 
 
-async def judged_by(judge: Judge, texts: Mapping[str, str]) -> None:
-    """Judge texts, long ones in a thread. Raises `TierBlockedError`."""
-    if sum(map(len, texts.values())) < _LONG:
+async def judged_by(judge: Judge, texts: Mapping[str, str], *, waits: bool = False) -> None:
+    """Judge texts, in a thread where they are long or the judge ``waits`` for another. Raises `TierBlockedError`."""
+    if not waits and sum(map(len, texts.values())) < _LONG:
         judge(texts)
     else:
         await asyncio.to_thread(judge, texts)
 
 
 async def judged_events(
-    texts: Mapping[str, str], ask: Callable[[], AsyncGenerator[ModelEvent]], judge: Judge = block
+    texts: Mapping[str, str],
+    ask: Callable[[], AsyncGenerator[ModelEvent]],
+    judge: Judge = block,
+    *,
+    waits: bool = False,
 ) -> AsyncGenerator[ModelEvent]:
     """The events of an answer to texts that may pass, while it may. Raises `TierBlockedError`."""
-    await judged_by(judge, texts)
+    await judged_by(judge, texts, waits=waits)
     output, due = "", _FIRST
     async with aclosing(ask()) as events:
         async for event in events:
@@ -57,7 +61,7 @@ async def judged_events(
                 output += event.text
                 if len(output) >= due:
                     due = int(len(output) * _GROWTH)
-                    await judged_by(judge, {**texts, TextKind.MODEL_OUTPUT.value: output})
+                    await judged_by(judge, {**texts, TextKind.MODEL_OUTPUT.value: output}, waits=waits)
             yield event
     if output:
-        await judged_by(judge, {**texts, TextKind.MODEL_OUTPUT.value: output})
+        await judged_by(judge, {**texts, TextKind.MODEL_OUTPUT.value: output}, waits=waits)

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -28,11 +28,14 @@ from innkeeper.inference.response.events import ModelEvent
 from innkeeper.inference.routing.meter import MeteredCall, Pricing, admitted, book_embeddings, metered
 from innkeeper.inference.routing.route import Route, Routes
 from innkeeper.prompt.data import EMPTY, FrozenDict
-from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UnsupportedError, Where
+from innkeeper.prompt.errors import ConfigError, InnkeeperError, UnknownNameError, UnsupportedError, Where
 from innkeeper.prompt.machine import Secret
 from innkeeper.prompt.note import Note
 from innkeeper.tokens.framing import ANTHROPIC
 from innkeeper.tokens.table.catalogue import known_window
+
+if TYPE_CHECKING:
+    from innkeeper.inference.run.moderation import ModerationReader
 
 Secrets = Callable[[str], "Secret | None"]
 """Where a key is looked up by its name; None where there is none, and the provider is asked without."""
@@ -278,6 +281,16 @@ class RouteModels:
         adapter, egress = ADAPTERS[route.adapter], self._egress(route)
         options = {"quick": True, "name": route.name, **self._options, **({} if egress is None else {"egress": egress})}
         return AsyncModelClient(adapter, route.base_url or None, key=key, retries=self._retries, **options)
+
+    def reader(self, name: str, kind: str) -> ModerationReader:
+        """A second reader of the gate on a route. Raises `ModelNotFoundError`, `ConfigError` for a kind that there is not."""
+        from innkeeper.inference.run.moderation import KINDS, ModerationReader
+
+        if kind not in KINDS:
+            raise ConfigError(f"no moderation model answers as {kind!r:.40}", hint=f"one of {', '.join(KINDS)}")
+        route = self.route(name)
+        secret = None if route.secret is None else self._secrets(route.secret)
+        return ModerationReader(route, kind, key="" if secret is None else secret.reveal())
 
     async def _local_client(self, route: Route) -> AsyncModelClient:
         from innkeeper.inference.adapters.local import local_async_client

@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from starlette.routing import BaseRoute
 
 from innkeeper.gate.gate import TierGate, default_gate
+from innkeeper.gate.second_reader import SecondReader
 from innkeeper.inference.local.shared import LocalModels
-from innkeeper.inference.routing.models import Models
+from innkeeper.inference.routing.models import Models, RouteModels
 from innkeeper.inference.routing.router import Router
+from innkeeper.prompt.errors import ConfigError
+from innkeeper.prompt.once import once
 from innkeeper.service.door_gate import DoorGate
 from innkeeper.service.openapi.document import Description
 from innkeeper.service.operations.http import described
@@ -30,15 +34,20 @@ class LibrarySurfaces:
         settings: whose database it is, and what callers may do.
         models: what answers otherwise.
         local: the models that run beside this process, where ``models`` uses them, too.
+        routes: those among which the second reader of the gate is.
     """
 
-    def __init__(self, settings: Settings, models: Models, local: LocalModels | None = None) -> None:
-        self.library, self._database = SharedLibrary(settings), settings.database
+    def __init__(
+        self, settings: Settings, models: Models, local: LocalModels | None = None, routes: Models | None = None
+    ) -> None:
+        self.library, self._settings = SharedLibrary(settings), settings
+        self._routes, self._reader = routes, once(self._open_reader)
         self._workers = WorkerSurface(settings, models, local, self.library)
         self._jobs = JobSurface(settings, self.library)
         self._tasks = TaskSurface(settings, self.library, self._workers.routing, self._jobs.jobs, models)
         self.models = self._workers.models
-        self.gate = DoorGate(settings.gate, self._operator_gate)
+        plain = settings.database is None and not settings.second_reader
+        self.gate = DoorGate(settings.gate) if plain else DoorGate(settings.gate, self._operator_gate)
 
     @property
     def router(self) -> Router:
@@ -47,7 +56,18 @@ class LibrarySurfaces:
 
     def _operator_gate(self) -> TierGate:
         """The operator's gate: that of the library's rules where the settings name its database, else the packaged one."""
-        return default_gate() if self._database is None else self.library.get().rules.gate
+        gate = default_gate() if self._settings.database is None else self.library.get().rules.gate
+        reader = self._reader()
+        return gate if reader is None else replace(gate, reader=reader, always=self._settings.reads_always)
+
+    def _open_reader(self) -> SecondReader | None:
+        """The moderation model of the settings. Raises `ConfigError`, `ModelNotFoundError`."""
+        route, _, kind = self._settings.second_reader.partition(":")
+        if not route:
+            return None
+        if not isinstance(self._routes, RouteModels):
+            raise ConfigError("a second reader wants routes", hint="pass models=RouteModels(...), or none")
+        return self._routes.reader(route, kind or "schema")
 
     def descriptions(self) -> Iterator[Description]:
         """What the OpenAPI document says of them: made when it is asked for."""

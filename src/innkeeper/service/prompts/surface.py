@@ -61,7 +61,7 @@ class PromptSurface:
         self.gate = DoorGate(settings.gate)
         self._pool, self._keys, self._stored = pool, settings.keys, stored
         self.plans = PlanStore()
-        self.models: Models = RouteModels(Routes.read()) if models is None else models
+        self.routes = self.models = RouteModels(Routes.read()) if models is None else models
         self._profiles: ProfileModels | None = None
         self.local = getattr(self.models, "local", None)
         """The models that run beside this process, where routes use them."""
