@@ -99,6 +99,8 @@ def test_one_text_for_each_match(pattern: str, flags: str, text: str, made: str)
         ("\\*([^*]+)\\*", False, True),
         ("\\*([^*]+?)\\*", False, True),
         ("a*b*", False, True),
+        ("<(\\w+)>[^<]*<\\/[^>]+>", False, True),
+        ("[^a]*b[^c]*d[^e]*f[^g]*h", False, False),
         ("a*b*c*", False, False),
         ("(a|b)*", False, False),
         ("(?:a?){9}", False, False),

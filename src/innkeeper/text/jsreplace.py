@@ -183,7 +183,10 @@ _ASTRAL: Final = re.compile("[\U00010000-\U0010ffff\ud800-\udfff]")
 _ATOM: Final = re.compile(r"\\.|\[(?:\\.|[^\]\\])*(?:\]|\\?\Z)", re.DOTALL)
 _REPEATED_GROUP: Final = re.compile(r"\)[*+?{]")
 _LAZY: Final = re.compile(r"(?<=[*+?}(])\?")
-_FEW_STEPS: Final = 10_000_000
+_FEW_STEPS: Final = 30_000_000
+_RUN: Final = re.compile(
+    r"(?<!\\)(?:\[\^((?:\\.|[^\]\\])+)\]|(\\w))[*+]\)*(\\[^a-zA-Z0-9]|[^\\.^$*+?()\[\]{}|])", re.DOTALL
+)
 
 _STEPS_A_CHARACTER: Final = 60
 _STEPS_A_MATCH: Final = 10
@@ -221,15 +224,24 @@ def _quick_of(name: tuple[str, str]) -> _Quick:
 def _longest(pattern: str) -> float:
     """The length of texts on which no expression takes more than ``_FEW_STEPS``; 0 where repeated groups may multiply its ways.
 
-    Each repetition multiplies the steps by the length at most, and each choice by its alternatives.
+    Each repetition multiplies the steps by the length at most, and each choice by its alternatives. Runs that can end in one
+    place only, as in ``<[^>]+>``, multiply them together as one.
     """
     bare = _LAZY.sub("", _ATOM.sub("x", pattern))
     if _REPEATED_GROUP.search(bare):
         return 0
     repetitions, choices = sum(map(bare.count, "*+{")), bare.count("?")
+    plain = sum(_ends(match) for match in _RUN.finditer(pattern))
+    repetitions -= max(plain - 1, 0)
     branches = bare.count("(") + 1
     ways = math.log2(1 + bare.count("|") / branches) * branches + choices
     return 2 ** ((math.log2(_FEW_STEPS) - ways) / (repetitions + 1))
+
+
+def _ends(run: re.Match[str]) -> bool:
+    """Whether a run of characters is followed by one that is none of them."""
+    after = run[3][-1]
+    return not (after.isalnum() or after == "_") if run[2] else after in run[1]
 
 
 def _matches(engine: regex.Pattern[str], text: str, *, once: bool) -> Split | None:
