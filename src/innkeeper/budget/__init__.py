@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from innkeeper.budget.accounting import Row as Row
     from innkeeper.budget.accounting import accounting as accounting
     from innkeeper.budget.accounting import explain as explain
+    from innkeeper.budget.cache_plan import CacheBreak as CacheBreak
+    from innkeeper.budget.cache_plan import CachePlan as CachePlan
+    from innkeeper.budget.cache_plan import cache_plan as cache_plan
+    from innkeeper.budget.cache_rules import CacheRule as CacheRule
+    from innkeeper.budget.cache_rules import cache_rule as cache_rule
     from innkeeper.budget.costing import Cost as Cost
     from innkeeper.budget.costing import Costing as Costing
     from innkeeper.budget.costing import framing_of as framing_of
@@ -66,6 +71,8 @@ if TYPE_CHECKING:
 
 _HOMES: Final = {
     "accounting": ("AccountLine", "Accounting", "Explanation", "Row", "accounting", "explain"),
+    "cache_plan": ("CacheBreak", "CachePlan", "cache_plan"),
+    "cache_rules": ("CacheRule", "cache_rule"),
     "costing": ("Cost", "Costing", "framing_of"),
     "diff": ("BlockChange", "OptionChange", "PlanDiff", "VerdictFlip", "plan_diff"),
     "fit": ("FIT", "FitConfig", "fit", "fit_state"),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any
+from operator import attrgetter
+from typing import Any, Final
 
 import msgspec
 
@@ -69,60 +70,65 @@ def prefix_report(
     ``counter`` is the built-in one where none is given, ``model`` the new plan's.
     """
     before, after = previous.sent_blocks(), plan.sent_blocks()
-    texts = [[to_json(block.message()) + b"," for block in blocks] for blocks in (before, after)]
-    index = _first_difference(*texts)
+    end = prefix_end(before, after)
+    texts = [to_json(block.message()) + b"," for block in after]
     costing = Costing(counter=counter or default_counter(), model=model or plan.model, framing=framing_of(plan.dialect))
-    costs = [cost.total for cost in costing.costs(after)]
+    costs = costing.totals(after)
     report = PrefixReport(
-        shared_tokens=sum(costs[:index]),
+        shared_tokens=sum(costs[: end.index]) + end.tokens(costing),
         total_tokens=sum(costs),
-        shared_bytes=sum(map(len, texts[1][:index])),
-        total_bytes=sum(map(len, texts[1])),
+        shared_bytes=sum(map(len, texts[: end.index])),
+        total_bytes=sum(map(len, texts)),
     )
-    if index == len(before):
+    if end.block is None:
         return report
-    return _with_cause(report, before, after, texts, index, costing)
-
-
-def _first_difference(before: Sequence[bytes], after: Sequence[bytes]) -> int:
-    pairs = zip(before, after, strict=False)
-    return next((index for index, (a, b) in enumerate(pairs) if a != b), min(len(before), len(after)))
-
-
-def _with_cause(
-    report: PrefixReport,
-    before: Sequence[Block],
-    after: Sequence[Block],
-    texts: Sequence[Sequence[bytes]],
-    index: int,
-    costing: Costing,
-) -> PrefixReport:
-    change = _change(texts[0], texts[1], index)
-    cause = before[index] if change is PrefixChange.REMOVED else after[index]
-    offset = 0
-    if change is PrefixChange.CHANGED and before[index].role == cause.role:
-        offset = _common(before[index].content, cause.content)
-        report = _plus_part(report, texts, index, cause.content[:offset], costing)
+    if end.shared:
+        same = _common(to_json(before[end.index].message()) + b",", texts[end.index])
+        report = msgspec.structs.replace(report, shared_bytes=report.shared_bytes + same)
     return msgspec.structs.replace(
         report,
-        index=index,
-        offset=offset,
-        change=change,
-        block_id=cause.id,
-        slot=cause.slot,
-        origin=cause.origin_at(offset),
+        index=end.index,
+        offset=len(end.shared),
+        change=end.change,
+        block_id=end.block.id,
+        slot=end.block.slot,
+        origin=end.block.origin_at(len(end.shared)),
     )
 
 
-def _plus_part(
-    report: PrefixReport, texts: Sequence[Sequence[bytes]], index: int, shared: str, costing: Costing
-) -> PrefixReport:
-    """With the part of the differing message that is still the same."""
-    same = _common(texts[0][index], texts[1][index])
-    tokens = costing.counter.count(shared, costing.model) if shared else 0
-    return msgspec.structs.replace(
-        report, shared_bytes=report.shared_bytes + same, shared_tokens=report.shared_tokens + tokens
-    )
+class PrefixEnd(msgspec.Struct, frozen=True):
+    """Where two prompts part: how many messages they share, and the block that ended it, None where the first only goes on.
+
+    ``shared`` is the beginning of that block's text that both have.
+    """
+
+    index: int
+    change: PrefixChange | None = None
+    block: Block | None = None
+    shared: str = ""
+
+    def tokens(self, costing: Costing) -> int:
+        """The tokens of the part of a message that is shared."""
+        return costing.counter.count(self.shared, costing.model) if self.shared else 0
+
+
+_SENT: Final = attrgetter("role", "content", "name", "attachments", "message_metadata")
+"""What a model is sent of a block."""
+
+
+def prefix_end(before: Sequence[Block], after: Sequence[Block]) -> PrefixEnd:
+    """Find where two prompts part, as their blocks are sent."""
+    pairs = enumerate(zip(before, after, strict=False))
+    shortest = min(len(before), len(after))
+    index = next((n for n, (a, b) in pairs if a is not b and _SENT(a) != _SENT(b)), shortest)
+    if index == len(before):
+        return PrefixEnd(index)
+    change = _change(before, after, index)
+    cause = before[index] if change is PrefixChange.REMOVED else after[index]
+    shared = ""
+    if change is PrefixChange.CHANGED and before[index].role == cause.role:
+        shared = cause.content[: _common(before[index].content, cause.content)]
+    return PrefixEnd(index, change, cause, shared)
 
 
 def _common(a: str | bytes, b: str | bytes) -> int:
@@ -134,7 +140,7 @@ def _common(a: str | bytes, b: str | bytes) -> int:
     return low
 
 
-def _change(before: Sequence[bytes], after: Sequence[bytes], index: int) -> PrefixChange:
-    if index == len(after) or after[index] in before[index + 1 :]:
+def _change(before: Sequence[Block], after: Sequence[Block], index: int) -> PrefixChange:
+    if index == len(after) or _SENT(after[index]) in map(_SENT, before[index + 1 :]):
         return PrefixChange.REMOVED
-    return PrefixChange.ADDED if before[index] in after[index + 1 :] else PrefixChange.CHANGED
+    return PrefixChange.ADDED if _SENT(before[index]) in map(_SENT, after[index + 1 :]) else PrefixChange.CHANGED

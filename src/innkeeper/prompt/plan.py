@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from innkeeper.prompt.note import Trace
-    from innkeeper.prompt.run.state import ExplainedPlan, PlanDifference, TokenCounter
+    from innkeeper.prompt.run.state import ExplainedPlan, PlanDifference, PlannedCache, TokenCounter
     from innkeeper.prompt.source_map import SourceMap
 
 
@@ -45,9 +45,9 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     ``messages`` by index, and ``message``, the user's words as they are kept, with ``message_bias``, how they ask a reply to
     begin (``extra.bias``), and ``message_hidden`` where they do nothing else; ``None`` where nobody knows.
     ``dialect_options`` are what a dialect is always given, by its name. ``unreplayable`` names inputs that were not data.
-    ``dialects`` (the registry it is rendered by), ``explainer`` and ``comparer`` (what `explain` and `diff` ask) and ``guard``
-    (what refuses a rendering that is larger than the window) are filled in by the tavern; a plan made by hand wants
-    ``dialects=innkeeper.dialects.DIALECTS`` and is explained by ``innkeeper.budget.explain(plan)``.
+    ``dialects`` (the registry it is rendered by), ``explainer``, ``comparer`` and ``cache_planner`` (what `explain`, `diff` and
+    `cache_plan` ask) and ``guard`` (what refuses a rendering that is larger than the window) are filled in by the tavern; a plan
+    made by hand wants ``dialects=innkeeper.dialects.DIALECTS`` and is explained by ``innkeeper.budget.explain(plan)``.
     """
 
     blocks: tuple[Block, ...] = ()
@@ -75,6 +75,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     dialect_options: FrozenDict = EMPTY
     explainer: Any = None
     comparer: Any = None
+    cache_planner: Any = None
     guard: Any = None
 
     def __post_init__(self) -> None:
@@ -246,6 +247,21 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         difference: PlanDifference = self.comparer(self, other, counter)
         return difference
 
+    def cache_plan(
+        self, provider: str | None = None, previous: Plan | None = None, *, lifetime: str | None = None
+    ) -> PlannedCache:
+        """Say what a provider's cache will read, store and cost, and why not more: see `innkeeper.budget.CachePlan`.
+
+        ``previous`` is what was sent before. Raises `UsageError` for a plan that no tavern built and where no provider is known,
+        `UnknownNameError` for a provider or lifetime without a rule.
+        """
+        if self.cache_planner is None:
+            raise UsageError(
+                "this plan was not built by a tavern", hint="use innkeeper.budget.cache_plan(plan, provider)"
+            )
+        planned: PlannedCache = self.cache_planner(self, provider, previous, lifetime=lifetime)
+        return planned
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready facts about the plan: blocks with origins, warnings, notes, reports. For ``--json`` and HTTP."""
         fields = {name: getattr(self, name) for name in self.__struct_fields__ if name not in _APART}
@@ -274,7 +290,7 @@ def _named(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
     return tuple(named)
 
 
-_APART: Final = frozenset({"dialects", "explainer", "comparer", "guard", "request"})
+_APART: Final = frozenset({"dialects", "explainer", "comparer", "cache_planner", "guard", "request"})
 
 
 def _encode(value: Any) -> Any:

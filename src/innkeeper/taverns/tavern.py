@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, Unpack
 
-from innkeeper.budget import FIT, explain, plan_diff
+from innkeeper.budget import FIT, cache_plan, explain, plan_diff
 from innkeeper.dialects import DIALECTS
 from innkeeper.prompt import (
     BuildRequest,
@@ -241,6 +241,7 @@ class Tavern:
             notes=(*read.notes, *plan.notes),
             explainer=explain,
             comparer=plan_diff,
+            cache_planner=cache_plan,
             unreplayable=(*plan.unreplayable, *custom),
         )
 

@@ -90,6 +90,23 @@ class PlanDifference(Protocol):
         ...
 
 
+class PlannedCache(Protocol):
+    """What a provider's cache will do for a prompt."""
+
+    @property
+    def read(self) -> int:
+        """The tokens that are read from it."""
+        ...
+
+    def mark(self, plan: Plan) -> Plan:
+        """Return the plan with marks for the cache."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """The prediction as JSON-ready data."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
     """Everything non-serialisable a build uses. All optional; ``None`` means the tavern's default.
