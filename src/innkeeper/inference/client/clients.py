@@ -205,7 +205,7 @@ class AsyncClient:
         Raises `ProviderError` and its kin, and `TierBlockedError` before anything is sent. Leaving it early (its ``aclose``)
         closes the connection, which stops the provider.
         """
-        return judged_events(texts_of(request), lambda: self._sent(request))
+        return judged_events(texts_of(request), lambda: self._sent(request), answers=False)
 
     def _sent(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         return retried(lambda: self._answered(request, self.adapter.reading), self.retries)

@@ -1,7 +1,7 @@
-"""Judged events: no prompt is sent, and no answer given, that the gate blocks. This is below every door; nothing turns it off.
+"""Judged events: no prompt is sent that the gate blocks. This is below every door; nothing turns it off.
 
-The prompt is judged before it is sent; an answer when it has grown by half again, and at its end. What is only doubtful passes
-here: whether it does at a door is the operator's word.
+The doors judge answers, too: when one has grown by half again, and at its end. What is only doubtful passes below: whether it
+does at a door is the operator's word.
 """
 
 from __future__ import annotations
@@ -51,13 +51,17 @@ async def judged_events(
     judge: Judge = block,
     *,
     waits: bool = False,
+    answers: bool = True,
 ) -> AsyncGenerator[ModelEvent]:
-    """The events of an answer to texts that may pass, while it may. Raises `TierBlockedError`."""
+    """The events of an answer to texts that may pass, while it may. Raises `TierBlockedError`.
+
+    ``answers`` is off where whoever asks judges the answer, and records it.
+    """
     await judged_by(judge, texts, waits=waits)
     output, due = "", _FIRST
     async with aclosing(ask()) as events:
         async for event in events:
-            if isinstance(event, (TextDelta, ReasoningDelta)):
+            if answers and isinstance(event, (TextDelta, ReasoningDelta)):
                 output += event.text
                 if len(output) >= due:
                     due = int(len(output) * _GROWTH)

@@ -61,6 +61,7 @@ class Runs:
             async with aclosing(service.stream_prepared(prepared, prepared.request(stream=True))) as events:
                 async for event in events:
                     if isinstance(event, PromptRun):
+                        await self._judge({**texts_of_body(thaw(prepared.body)), "model_output": event.response.text})
                         _answered(event)
                     shown = event_of(event)
                     if shown is not None:
