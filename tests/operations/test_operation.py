@@ -34,7 +34,7 @@ def test_read() -> None:
     [
         ({}, "use_case", "use_case is needed"),
         ({"use_case": ""}, "use_case", "use_case is needed"),
-        ({"use_case": 5}, "use_case", "use_case must be a text"),
+        ({"use_case": 5}, "use_case", "use_case must be text"),
         ({"use_case": "chat", "values": []}, "values", "values must be an object"),
         ({"use_case": "chat", "values": ""}, "values", "values must be an object"),
         ({"use_case": "chat", "strict": 1}, "strict", "strict must be true or false"),

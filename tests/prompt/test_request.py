@@ -341,7 +341,7 @@ GOOD = {"innkeeper_replay": 1, "version": "0", "dialect": "openai", "fingerprint
         ({**GOOD, "version": 5}, FormatError, "must be text"),
         ({key: value for key, value in GOOD.items() if key != "dialect"}, FormatError, "must be text"),
         ({**GOOD, "request": None}, FormatError, "must be a mapping"),
-        ({**GOOD, "request": {"seed": "x"}}, FormatError, "Expected `int`"),
+        ({**GOOD, "request": {"seed": "x"}}, FormatError, "must be a whole number, not text"),
         ({**GOOD, "request": {"character": nested(200)}}, LimitError, "MAX_DEPTH"),
     ],
 )

@@ -32,6 +32,7 @@ from innkeeper.operations.scope import Scope
 from innkeeper.prompt.data import EMPTY, parse_json
 from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.json_schema import json_schema
+from innkeeper.prompt.misfit import Misfit
 from innkeeper.prompt.once import convert
 from innkeeper.prompt.text import scalar_text
 
@@ -217,8 +218,10 @@ def _converted(key: str, value: Any, kind: Any, *, lax: bool) -> Any:
         value = int(value) if int in members else value
     try:
         return convert(value if _is_struct(kind) else _without_surrogates(value), kind, strict=not lax)
-    except msgspec.ValidationError as error:
-        raise _mismatch(key, error) from None
+    except Misfit as error:
+        path = key + ("" if not error.path or error.path.startswith("[") else ".") + error.path
+        where = Where(path=f"{path}.{error.field:.60}" if error.field else path)
+        raise UsageError(f"{path} {error.problem}", where=where) from None
 
 
 def _check_known(body: Mapping[str, Any], names: list[str]) -> None:
@@ -246,24 +249,6 @@ def _fields_beneath(kind: type[msgspec.Struct], name: str) -> tuple[str, ...]:
     struct = next(each for each in get_args(get_type_hints(kind)[name]) if each is not type(None))
     names: tuple[str, ...] = struct.__struct_fields__
     return names
-
-
-_WORDS: Final = {"str": "a text", "int": "a whole number", "float": "a number", "bool": "true or false",
-                 "object": "an object", "array": "a list"}  # fmt: skip
-
-
-def _mismatch(key: str, error: msgspec.ValidationError) -> UsageError:
-    """An error of msgspec (``Expected `str`, got `int` - at `$.x` ``) as one that names the field."""
-    text, _, position = str(error).partition(" - at `$")
-    path = key + position.rstrip("`")
-    if text.startswith("Object contains unknown field `"):
-        unknown = text.split("`")[1]
-        return UsageError(f"there is no field {unknown!r:.60}", where=Where(path=f"{path}.{unknown:.60}"))
-    if text.startswith("Expected `"):
-        kinds = [kind for kind in text.split("`")[1].split(" | ") if kind != "null"]
-        bound = text.split("`", 2)[2].partition(", got ")[0]
-        text = f"must be {' or '.join(_WORDS.get(kind, kind) for kind in kinds)}{bound}"
-    return UsageError(f"{path} {text}", where=Where(path=path))
 
 
 def _is_text(kind: Any) -> bool:

@@ -14,6 +14,8 @@ from typing import Any, Final, TypeAlias, TypeVar, overload
 
 import msgspec
 
+from innkeeper.prompt.misfit import Misfit
+
 T = TypeVar("T")
 
 Hook: TypeAlias = Callable[[type, Any], Any] | None
@@ -48,28 +50,36 @@ def convert(value: Any, kind: Any, *, strict: bool = ..., dec_hook: Hook = ...) 
 
 
 def convert(value: Any, kind: Any, **options: Any) -> Any:
-    """A value of plain types as ``kind``, as `msgspec.convert` does it. Raises `msgspec.ValidationError` where it is none."""
+    """A value of plain types as ``kind``, as `msgspec.convert` does it. Raises `Misfit` where it is none."""
     if kind not in _READY:
         _make_ready(kind)
     try:
         # options as they come: each that is named here costs as much as a small value
         return msgspec.convert(value, kind, **options)
-    except UnicodeEncodeError as error:  # a text where a number must be, that cannot be UTF-8
-        raise msgspec.ValidationError(str(error)) from None
+    except msgspec.ValidationError as error:
+        raise Misfit.of(error) from None
+    except UnicodeEncodeError:  # a text where a number must be, that cannot be UTF-8
+        raise Misfit("", "must not be a text with half a character") from None
 
 
 def decode(data: bytes | str, kind: type[T]) -> T:
-    """JSON as ``kind``, as `msgspec.json.decode` does it. Raises `msgspec.DecodeError` where it is none."""
+    """JSON as ``kind``, as `msgspec.json.decode` does it. Raises `msgspec.DecodeError`: `Misfit` where only the type is wrong."""
     if kind not in _READY:
         _make_ready(kind)
-    return msgspec.json.decode(data, type=kind)
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.ValidationError as error:
+        raise Misfit.of(error) from None
 
 
 def unpack(data: bytes, kind: type[T]) -> T:
     """MessagePack as ``kind``, as `msgspec.msgpack.decode` does it. Raises `msgspec.DecodeError` where it is none."""
     if kind not in _READY:
         _make_ready(kind)
-    return msgspec.msgpack.decode(data, type=kind)
+    try:
+        return msgspec.msgpack.decode(data, type=kind)
+    except msgspec.ValidationError as error:
+        raise Misfit.of(error) from None
 
 
 def _make_ready(kind: Any) -> None:

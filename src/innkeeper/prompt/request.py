@@ -39,10 +39,11 @@ from innkeeper.prompt.errors import (
     Where,
 )
 from innkeeper.prompt.message import Message, messages_of
+from innkeeper.prompt.misfit import Misfit
 from innkeeper.prompt.once import convert
 from innkeeper.prompt.run.context import Context
 from innkeeper.prompt.run.extensions import Injection
-from innkeeper.prompt.text import Mended, kind_of, mended_in, scalar_text, shorten, watching
+from innkeeper.prompt.text import Mended, kind_of, mended_in, scalar_text, shorten, type_words, watching
 from innkeeper.version import VERSION
 
 if TYPE_CHECKING:
@@ -126,10 +127,9 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
             fields["settings"] = freeze({"chat_metadata": metadata, **fields.get("settings", EMPTY)})
         try:
             request = convert(fields, cls, dec_hook=_decode)
-        except msgspec.ValidationError as error:
-            match = _MSGSPEC_PATH.fullmatch(str(error))
-            what, path = (match["what"], match["path"] or None) if match else (str(error), None)
-            raise FormatError(f"build request: {what}", where=Where(asset="request", path=path)) from error
+        except Misfit as error:
+            where = Where(asset="request", path=error.path or None)
+            raise FormatError(f"build request: {error.problem}", where=where) from error
         except RecursionError as error:
             raise LimitError("the nesting of the request", limit="MAX_DEPTH", allowed=MAX_DEPTH) from error
         return _also_mended(request, mended)
@@ -198,8 +198,6 @@ _ASSET_LEVELS: Final = 3
 
 _LARGEST_SHOWN: Final = 10**100
 
-_MSGSPEC_PATH: Final = re.compile(r"(?P<what>.*?) - at `(?:key in )?\$\.?(?P<path>.*)`", re.DOTALL)
-
 
 def _fields(value: Mapping[str, Any], *, checked: bool) -> tuple[dict[str, Any], list[Mended]]:
     """Each field as its reader reads it, and what was mended in them."""
@@ -267,9 +265,8 @@ def _decode(kind: type, value: Any) -> Any:
         return value
     if kind is FrozenDict and isinstance(value, Mapping):
         return freeze(dict(value))
-    raise TypeError(
-        f"expected {'an object' if kind is FrozenDict else kind.__name__}, got {type(value).__name__}"
-    )  # which msgspec turns into its own error, with the path
+    msg = f"Expected `{type_words(kind)}`, got `{type(value).__name__}`"
+    raise TypeError(msg)  # msgspec adds the path
 
 
 def _frozen(value: Any) -> Any:

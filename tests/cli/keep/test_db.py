@@ -128,7 +128,7 @@ def test_a_bad_import_says_where(capsys: pytest.CaptureFixture[str], tmp_path: P
     path = tmp_path / "bad.json"
     path.write_text('{"format": "innkeeper-library",\n "schema": 1,\n "templates": 7}', encoding="utf-8")
     assert main(["db", "import", str(path)]) == 65
-    assert f"{path}:3:15: templates: Expected `array`, got `int`" in capsys.readouterr().err
+    assert f"{path}:3:15: templates: must be a list, not a whole number" in capsys.readouterr().err
     assert failure(capsys, "import", str(tmp_path / "none.json"))["kind"] == "missing_file"
 
 

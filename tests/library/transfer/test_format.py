@@ -70,7 +70,7 @@ def test_keys_are_sorted_one_a_line() -> None:
 WRONG: list[tuple[str, dict[str, Any], str, str]] = [
     ("unknown part", {"colours": []}, "colours", "unknown field"),
     ("unknown field", {"templates": [{"name": "a", "versions": [], "x": 1}]}, "templates[0].x", "unknown field"),
-    ("wrong type", {"templates": [{"name": 1, "versions": []}]}, "templates[0].name", "str"),
+    ("wrong type", {"templates": [{"name": 1, "versions": []}]}, "templates[0].name", "must be text"),
     ("missing", {"templates": [{"name": "a"}]}, "templates[0]", "versions"),
     ("not a list", {"settings": []}, "settings", "object"),
 ]

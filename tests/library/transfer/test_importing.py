@@ -159,7 +159,7 @@ class Wrong:
 
 A = {"name": "a", "versions": [version()]}
 WRONG = [
-    Wrong("text for a list", {"templates": "x"}, TransferError, "Expected `array`", "templates"),
+    Wrong("text for a list", {"templates": "x"}, TransferError, "must be a list", "templates"),
     Wrong("no name", {"templates": [{"versions": [version()]}]}, TransferError, "missing", "templates[0]"),
     Wrong(
         "unknown field", {"templates": [A, {**A, "colour": 1}]}, TransferError, "unknown field", "templates[1].colour"
@@ -175,21 +175,21 @@ WRONG = [
         "number for text",
         {"templates": [one("a", version(system_prompt=1))]},
         TransferError,
-        "Expected `str`",
+        "must be text",
         "templates[0].versions[0].system_prompt",
     ),
     Wrong(
         "tier",
         {"templates": [one("a", version(content_mode="x"))]},
         TransferError,
-        "Invalid enum",
+        "cannot be 'x'",
         "templates[0].versions[0].content_mode",
     ),
     Wrong(
         "label's version",
         {"templates": [one(labels={"x": "y"})]},
         TransferError,
-        "Expected `int`",
+        "must be a whole number",
         "templates[0].labels",
     ),
     Wrong(
@@ -417,9 +417,9 @@ def test_another_body_of_a_document(db: Database) -> None:
         taken_in(db, tier_policies=[{**policy, "body": {"a": 2}}])
 
 
-def test_a_place_that_is_not_told() -> None:
-    """What the reader refuses without saying where is an error of the whole file."""
+def test_a_key_that_is_no_text() -> None:
+    """A key is refused at the object that has it."""
     tree = {**EMPTY, "settings": {1: 2}}
     with pytest.raises(TransferError) as caught:
         typed(tree, lambda path: Where(path=repr(path)), Transfer)
-    assert caught.value.where == Where(path="()")
+    assert caught.value.where == Where(path="('settings',)")

@@ -52,14 +52,14 @@ def test_agrees(arguments: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "path", "words", "hint"),
     [
-        ({"c": 3}, "c", "c must be an object or an array, not a whole number", "give an object or an array"),
+        ({"c": 3}, "c", "c must be an object or a list, not a whole number", "give an object or a list"),
         ({"a": ["x", None]}, "a[1]", "a[1] must be text, not null", "give text"),
         ({"i": {}}, "i.b", "i.b is missing", "add 'b'"),
         ({"many": [{"b": 1}, {}]}, "many[1].b", "many[1].b is missing", "add 'b'"),
         (
             {"flag": 1.5},
             "flag",
-            "flag must be true or false, not a number",
+            "flag must be true or false, not a decimal number",
             "give true or false, or leave it out",
         ),
         ({"e": "z"}, "e", "e is not one of the values it may have", "one of: x, y"),

@@ -16,6 +16,7 @@ from msgspec import UNSET, UnsetType
 
 from innkeeper.inference.response.response import FinishReason
 from innkeeper.prompt.errors import UsageError, Where
+from innkeeper.prompt.misfit import Misfit
 from innkeeper.prompt.once import decode
 
 PROTOCOL: Final = "v1"
@@ -107,11 +108,10 @@ def read_request(body: bytes, *, legacy: bool = False) -> WorkerRequest | Legacy
         if legacy and "inputs" in decode(body, dict[str, Any]):
             return decode(body, LegacyRequest)
         return decode(body, WorkerRequest)
-    except msgspec.DecodeError as error:
-        message, _, path = str(error).partition(" - at `$.")
+    except Misfit as error:
         hint = "a worker executes what it is sent, and has no field beyond its protocol"
-        raise UsageError(message, where=Where(path=path.rstrip("`") or "body"), hint=hint) from error
-    except (UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(error.problem, where=Where(path=error.path or "body"), hint=hint) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError("the body is no JSON that can be read", where=Where(path="body")) from error
 
 

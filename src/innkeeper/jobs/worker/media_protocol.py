@@ -14,6 +14,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from innkeeper.prompt.errors import UsageError, Where
+from innkeeper.prompt.misfit import Misfit
 from innkeeper.prompt.once import decode
 
 _HINT: Final = "a worker makes what it is sent, and has no field beyond its protocol"
@@ -57,10 +58,9 @@ def read_work(body: bytes) -> MediaWork:
     """The request that a body is. Raises `UsageError` for what does not fit, unknown fields among it."""
     try:
         return decode(body, MediaWork)
-    except msgspec.DecodeError as error:
-        message, _, path = str(error).partition(" - at `$.")
-        raise UsageError(message, where=Where(path=path.rstrip("`") or "body"), hint=_HINT) from error
-    except (UnicodeDecodeError, RecursionError) as error:
+    except Misfit as error:
+        raise UsageError(error.problem, where=Where(path=error.path or "body"), hint=_HINT) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError("the body is no JSON that can be read", where=Where(path="body")) from error
 
 

@@ -8,7 +8,6 @@ what an author writes; `read_version` and `write_version` are the form that file
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from enum import StrEnum
 from hashlib import sha256
@@ -20,6 +19,7 @@ from innkeeper.gate.tier import Tier
 from innkeeper.library.errors import FieldError
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, to_json
 from innkeeper.prompt.errors import FormatError, Where
+from innkeeper.prompt.misfit import Misfit
 from innkeeper.prompt.once import convert
 
 PARTIAL: Final = "partial"
@@ -297,9 +297,6 @@ def flat_fields(content: TemplateContent) -> dict[str, Any]:
     return {name: getattr(content, name) for name in _BESIDE_KEY} | key | {"content_mode": key["content_mode"].value}
 
 
-_AT: Final = re.compile(r"(.*) - at `\$?\.?(.*)`", re.DOTALL)
-
-
 def read_version(data: Any, *, asset: str | None = None) -> TemplateVersion:
     """A version from plain data. Blank parts of its key are None.
 
@@ -308,10 +305,8 @@ def read_version(data: Any, *, asset: str | None = None) -> TemplateVersion:
     """
     try:
         version = convert(data, TemplateVersion, dec_hook=_hook)
-    except msgspec.ValidationError as error:
-        match = _AT.fullmatch(str(error))
-        message, path = (match[1], match[2]) if match else (str(error), None)
-        raise FormatError(f"not a template: {message}", where=Where(asset, path)) from error
+    except Misfit as error:
+        raise FormatError(f"not a template: {error.problem}", where=Where(asset, error.path or None)) from error
     key = version.key
     plain = TemplateKey.of(key.use_case, key.content_mode, key.target_model, key.enhancer_model, key.job_type)
     return msgspec.structs.replace(version, key=plain)

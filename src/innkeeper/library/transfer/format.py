@@ -24,6 +24,7 @@ from innkeeper.library.templates.template import FlatTemplate, TemplateDraft, Te
 from innkeeper.library.transfer.yamltext import parse_yaml, write_yaml
 from innkeeper.prompt.data import to_json
 from innkeeper.prompt.errors import FormatError, LimitError, UsageError, Where
+from innkeeper.prompt.misfit import Misfit
 from innkeeper.prompt.once import convert
 
 FORMAT: Final = "innkeeper-library"
@@ -90,8 +91,6 @@ class Parsed(NamedTuple):
 
 
 _STEP: Final = re.compile(r"\.?([^.\[\]]+)|\[(\d+|\.\.\.)\]")
-_UNKNOWN: Final = re.compile(r"unknown field `(.*)`")
-_AT: Final = re.compile(r"(.*) - at `(?:key in )?\$?(.*)`", re.DOTALL)
 _LIMITS: Final = msgspec.structs.replace(
     CONTENT_LIMITS, file_bytes=MAX_TRANSFER_BYTES, json_keys=50_000_000, json_values=50_000_000
 )
@@ -193,22 +192,18 @@ def typed(tree: Any, locate: Locate, kind: type[T]) -> T:
     """Plain data as a struct. Raises `TransferError` at the place of what does not fit."""
     try:
         return convert(tree, kind)
-    except msgspec.ValidationError as error:
-        match = _AT.fullmatch(str(error))
-        message, pattern = (match[1], match[2]) if match else (str(error), "")
-        raise TransferError(message, where=locate(_first_bad(tree, pattern, message))) from error
+    except Misfit as error:
+        raise TransferError(error.problem, where=locate(_first_bad(tree, f"{error.path}.{error.field}"))) from error
 
 
-def _first_bad(tree: Any, pattern: str, message: str) -> tuple[str | int, ...]:
-    """The path of what msgspec refuses, as far as it tells: it names no keys of open objects."""
+def _first_bad(tree: Any, place: str) -> tuple[str | int, ...]:
+    """The path of what does not fit, as far as msgspec tells: it names no keys of open objects."""
     path: tuple[str | int, ...] = ()
-    for match in _STEP.finditer(pattern):
+    for match in _STEP.finditer(place):
         if match[2] == "...":
             break
         path = (*path, int(match[2]) if match[2] else match[1])
-    unknown = _UNKNOWN.search(message)
-    longer = (*path, unknown[1]) if unknown else path
-    return next(known for known in (longer, path, path[:-1], ()) if _at(tree, known) is not _NOWHERE)
+    return next(known for known in (path, path[:-1], path[:-2], ()) if _at(tree, known) is not _NOWHERE)
 
 
 _NOWHERE: Final = object()

@@ -198,5 +198,5 @@ def refuse_config(section: str, why: str) -> None:
 def _frozen(kind: type, value: Any) -> Any:
     if kind is FrozenDict and isinstance(value, Mapping):
         return freeze(dict(value))
-    msg = f"expected {kind.__name__}, got {type(value).__name__}"
-    raise msgspec.ValidationError(msg)
+    msg = f"Expected `object`, got `{type(value).__name__}`"
+    raise TypeError(msg)  # msgspec adds the path

@@ -26,7 +26,7 @@ from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.once import convert
 from innkeeper.prompt.run.context import step_key
 from innkeeper.prompt.run.state import State
-from innkeeper.prompt.text import kind_of
+from innkeeper.prompt.text import kind_of, type_words
 
 
 class StepConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -76,7 +76,7 @@ class Step(Generic[C]):
 def _options(values: Any) -> dict[str, Any]:
     if isinstance(values, Mapping):
         return dict(values)
-    raise UsageError(f"expected a mapping, got {type(values).__name__}")
+    raise UsageError(f"must be an object, not {kind_of(values)}")
 
 
 def _keep(kind: type, value: Any) -> Any:
@@ -85,8 +85,8 @@ def _keep(kind: type, value: Any) -> Any:
         return value
     if isinstance(value, Mapping):
         return freeze(dict(value))
-    msg = f"expected {kind.__name__}, got {type(value).__name__}"
-    raise msgspec.ValidationError(msg)
+    msg = f"Expected `{type_words(kind)}`, got `{type(value).__name__}`"
+    raise TypeError(msg)  # msgspec adds the path
 
 
 @dataclass(frozen=True, slots=True)

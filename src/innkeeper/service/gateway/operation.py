@@ -5,7 +5,6 @@ Arguments and replies are structs. The same types check requests, and are the JS
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Final, Literal, Self, get_args, get_origin
@@ -15,6 +14,7 @@ import msgspec
 from innkeeper.gate.judgement import Judgement
 from innkeeper.operations.operation import Operation
 from innkeeper.prompt.data import Registry
+from innkeeper.prompt.misfit import Misfit
 from innkeeper.prompt.once import convert
 from innkeeper.service.errors import Problem
 
@@ -117,31 +117,20 @@ class Operations(Registry[GatewayPath]):
     WHAT = "operation"
 
 
-_WORDS: Final = {
-    "str": "text", "int": "a whole number", "float": "a number", "bool": "true or false", "object": "an object",
-    "array": "an array", "null": "null",
-}  # fmt: skip
-_MESSAGE: Final = re.compile(r"(?P<text>.*?)(?: - at `\$(?P<path>.*)`)?", re.DOTALL)
-
-
 def _problem(name: str, value: Any, kind: Any) -> Problem | None:
-    """The first place of an argument that does not fit: what msgspec says (``Expected `array`, got `int` ``), in our words."""
+    """The first place of an argument that does not fit."""
     try:
         convert(value, kind)
-    except msgspec.ValidationError as error:
-        parts = _MESSAGE.fullmatch(str(error))
-    else:
-        return None
-    text, path = (parts["text"], name + (parts["path"] or "")) if parts else ("", name)
-    quoted = re.findall(r"`([^`]*)`", text)
-    if text.startswith("Expected"):
-        expected = " or ".join(_WORDS.get(word, word) for word in quoted[0].split(" | ") if word != "null")
-        hint = f"give {expected}" + (", or leave it out" if "null" in quoted[0] else "")
-        return Problem(path, f"{path} must be {expected}, not {_WORDS.get(quoted[1], quoted[1])}", hint)
-    if text.startswith("Object missing"):
-        return Problem(f"{path}.{quoted[0]}", f"{path}.{quoted[0]} is missing", f"add {quoted[0]!r}")
-    values = ", ".join(_values(kind, path.rpartition(".")[2]))
-    return Problem(path, f"{path} is not one of the values it may have", f"one of: {values}")
+    except Misfit as error:
+        path = name + ("" if not error.path or error.path.startswith("[") else ".") + error.path
+        if error.due:
+            hint = f"give {error.due}" + (", or leave it out" if error.is_optional else "")
+            return Problem(path, f"{path} {error.problem}", hint)
+        if error.field:
+            return Problem(f"{path}.{error.field}", f"{path}.{error.field} is missing", f"add {error.field!r}")
+        values = ", ".join(_values(kind, path.rpartition(".")[2]))
+        return Problem(path, f"{path} is not one of the values it may have", f"one of: {values}")
+    return None
 
 
 def _values(kind: Any, name: str) -> tuple[str, ...]:

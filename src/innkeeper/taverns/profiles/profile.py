@@ -17,9 +17,10 @@ from innkeeper.content.toml import parse_toml
 from innkeeper.prompt.allowance import BuildLimits
 from innkeeper.prompt.data import EMPTY, FrozenDict, check_depth, freeze
 from innkeeper.prompt.errors import ConfigError, FormatError, LimitError, Where
+from innkeeper.prompt.misfit import Misfit
 from innkeeper.prompt.once import convert
 from innkeeper.prompt.request import MAX_TOKENS
-from innkeeper.prompt.text import kind_of
+from innkeeper.prompt.text import kind_of, type_words
 
 MAX_NAME: Final = 64
 """Characters of a profile's name (`ConfigError`)."""
@@ -192,11 +193,10 @@ _MEANT: Final[Mapping[str, str]] = {
 def _converted(fields: dict[str, Any], asset: str) -> Profile:
     try:
         return convert(fields, Profile, dec_hook=_decode)
-    except msgspec.ValidationError as error:
-        match = re.fullmatch(r"(?P<what>.*?) - at `\$\.?(?P<path>.*)`", str(error), re.DOTALL)
-        what, path = (match["what"], match["path"]) if match else (str(error), None)
-        hint = f"one of {', '.join(SYSTEM_POLICIES)}" if path == "system" else None
-        raise ConfigError(f"profile: {what}", where=Where(asset=asset, path=path), hint=hint) from error
+    except Misfit as error:
+        hint = f"one of {', '.join(SYSTEM_POLICIES)}" if error.path == "system" else None
+        where = Where(asset=asset, path=error.path or None)
+        raise ConfigError(f"profile: {error.problem}", where=where, hint=hint) from error
 
 
 def _decode(kind: type, value: Any) -> Any:
@@ -204,7 +204,7 @@ def _decode(kind: type, value: Any) -> Any:
         return value
     if kind is FrozenDict and isinstance(value, Mapping):
         return freeze(dict(value))
-    raise TypeError(f"expected {kind.__name__}, got {type(value).__name__}")  # msgspec adds the path
+    raise TypeError(f"Expected `{type_words(kind)}`, got `{type(value).__name__}`")  # msgspec adds the path
 
 
 def _checked(profile: Profile, asset: str) -> Profile:
