@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from innkeeper.gate.kinship import kinship_phrases
+from innkeeper.library import Ceilings, TextKind, Tier, TierGate, TierPolicy
 
 
 @pytest.mark.parametrize(
@@ -33,3 +34,22 @@ from innkeeper.gate.kinship import kinship_phrases
 def test_words_of_family(text: str, phrases: list[str]) -> None:
     """A few phrases tell of a family; an age word alone, or beside a word of love, does not."""
     assert [text[start:end] for start, end in kinship_phrases(text)] == phrases
+
+
+@pytest.mark.parametrize(
+    ("text", "passed"),
+    [
+        ("The kids are asleep upstairs; a romantic evening begins.", True),
+        ("Their children are asleep. He kisses his wife, a romantic evening.", True),
+        ("While the child sleeps in the next room, they make love.", False),
+        ("The sleeping child is kissed by him, a romantic evening.", False),
+        ("The children are in bed with him, a romantic night.", False),
+        ("The kids were away. She is their age. A romantic evening.", False),
+        ("Our kids were away. She is as old as they. A romantic evening.", False),
+        ("She kisses the flower girl of five.", False),
+    ],
+)
+def test_children_asleep(text: str, *, passed: bool) -> None:
+    """A family's children who are asleep or away are no part of the romance, unless somebody is of their age."""
+    gate = TierGate.of(TierPolicy(adult_enabled=True))
+    assert gate.check({TextKind.USER_TEXT: text}, "nsfw", Ceilings(account=Tier.NSFW)).decision.passed is passed

@@ -384,7 +384,8 @@ def _with_families(text: str, plain: TextView | None, mentions: list[Mention]) -
     def spans(extents: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         return sorted(span for span in extents if not _is_together(text, depicted, span[0]))
 
-    away = spans(plain.source_span(*match.span()) for match in gate_pattern("away").finditer(plain.text))
+    matches = () if gate_pattern("of_their_age").search(plain.text) else gate_pattern("away").finditer(plain.text)
+    away = spans(plain.source_span(*match.span()) for match in matches)
     abroad = (match.span() for match in gate_pattern("family_abroad").finditer(text))
     families = spans((*(plain.source_span(*extent) for extent in kinship_phrases(plain.text)), *abroad))
     if not (away or families):
