@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from innkeeper.inference.fake.provider import EchoServer
-from innkeeper.inference.routing.models import RouteModels
+from innkeeper.inference.routing.models import ModelCard, RouteModels
 from innkeeper.inference.routing.route import Route, Routes
 from innkeeper.library.db.engine import Database
 from innkeeper.library.models.stores import ModelStore, ProviderStore
@@ -48,6 +48,14 @@ class AnyRoute(Routes):
         return next(iter(self._by_name.values()))
 
 
+class AnyModel(RouteModels):
+    """The models of one route, which has every name."""
+
+    def card(self, name: str) -> ModelCard | None:
+        """The one."""
+        return super().card("fake")
+
+
 def run_service() -> None:
     """Answer on any free port, whose address is printed."""
     with EchoServer() as provider, TemporaryDirectory() as folder:
@@ -57,7 +65,7 @@ def run_service() -> None:
             ModelStore(db).put({**MODEL, "provider_id": owner.id})
         routes = AnyRoute(Route.of("fake", f"{provider.base_url}:fake"))
         settings = Settings(port=0, grpc_port=None, database=str(database))
-        serve(settings, lambda address: print(address, flush=True), models=RouteModels(routes))
+        serve(settings, lambda address: print(address, flush=True), models=AnyModel(routes))
 
 
 def main(program: str, *options: str) -> int:
