@@ -69,11 +69,11 @@ def test_arguments_are_of_the_types() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({}, "missing required field `harbour`"),
-        ({"harbour": "a", "days": "many"}, "$.days"),
-        ({"harbour": "a", "kind": "both"}, "$.kind"),
-        ({"harbour": "a", "boat": 1}, "unknown field `boat`"),
-        ({"harbour": "a", "near": {"y": 1}}, "$.near"),
+        ({}, "is missing the field 'harbour'"),
+        ({"harbour": "a", "days": "many"}, "days must be a whole number"),
+        ({"harbour": "a", "kind": "both"}, "kind cannot be 'both'"),
+        ({"harbour": "a", "boat": 1}, "unknown field 'boat'"),
+        ({"harbour": "a", "near": {"y": 1}}, "near is missing the field 'x'"),
     ],
 )
 def test_other_arguments_are_refused(arguments: dict[str, Any], said: str) -> None:
