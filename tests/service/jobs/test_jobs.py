@@ -68,7 +68,8 @@ def test_whole_way(tmp_path: Path) -> None:
         assert (await client.post(f"/v1/jobs/{job['id']}/cancel")).status_code == 409
         assert (await client.post(f"/v1/jobs/{job['id']}/retry")).status_code == 409
         assert (await client.get("/v1/jobs", params={"state": "no"})).status_code == 400
-        assert (await client.get(f"/v1/jobs/{job['id']}/results/7")).status_code == 404
+        for index in ("7", "-7"):
+            assert (await client.get(f"/v1/jobs/{job['id']}/results/{index}")).status_code == 404
 
     served(tmp_path, ask)
 

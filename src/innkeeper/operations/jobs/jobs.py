@@ -21,6 +21,7 @@ from innkeeper.library.errors import NotFoundError
 from innkeeper.operations.operation import Blob, Operation, listing_limit
 from innkeeper.operations.scope import Scope, TaskTerms
 from innkeeper.prompt.errors import UsageError, Where
+from innkeeper.prompt.text import count_of
 
 if TYPE_CHECKING:
     from innkeeper.jobs.job import Job
@@ -184,8 +185,8 @@ async def retry(request: RetryJob, scope: Scope) -> JobFacts:
 async def result(request: JobResult, scope: Scope) -> Blob:
     """Give a result of a job."""
     job = await _own(request, scope)
-    if request.index >= len(job.results):
-        raise NotFoundError(f"the job has {len(job.results)} results")
+    if not 0 <= request.index < len(job.results):
+        raise NotFoundError(f"the job has {count_of(len(job.results), 'result')}")
     stored = job.results[request.index]
     data = await asyncio.to_thread((await scope.jobs()).assets.get, stored.name)
     return Blob(data, stored.media_type, stored.sha256)
