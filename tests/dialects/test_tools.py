@@ -133,3 +133,23 @@ def test_calls_that_are_none(calls: Any) -> None:
     payload = DIALECTS["openai"].messages(talk, {})
     assert payload.body[1] == {"role": "assistant", "content": "Hm"}
     assert [note.kind for note in payload.notes] == ["loss"]
+
+
+@pytest.mark.parametrize(
+    ("names", "warned"),
+    [
+        (("look_up", "add"), []),
+        (("add", "add"), ["2 tools are called 'add'"]),
+        (("look up",), ["the tool 'look up' has a name"]),
+        (("",), ["the tool '' has a name"]),
+        (("x" * 200,), ["has a name"]),
+    ],
+)
+def test_names_that_providers_refuse_are_warned_of(names: tuple[str, ...], warned: list[str]) -> None:
+    """Tools are sent as they are called; two of one name, and names of other characters, are warned of."""
+    tools = [Tool(name) for name in names]
+    payload = DIALECTS["openai"].request([Message("user", "hi")], model="gpt-4o", options={}, tools=tools)
+    assert [tool["function"]["name"] for tool in payload.body["tools"]] == list(names)
+    notes = [note.message for note in payload.notes if note.kind == "warning"]
+    assert len(notes) == len(warned)
+    assert all(words in note for words, note in zip(warned, notes, strict=True))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import Any, Final
 
 from innkeeper.dialects.report import Report, jsonable
 from innkeeper.dialects.turn import FUNCTION, RESULTS, TOOL, USER, ToolCall, Turn, replace
@@ -182,4 +184,21 @@ def own_tools(tools: Sequence[Tool], sends: Callable[[str], bool], report: Repor
             report.loss(f"{scalar_text(name)[:60]!r} of the tool {scalar_text(tool.name)[:60]!r} is not sent")
         extra = {name: value for name, value in tool.extra.items() if name not in lost}
         own.append(replace(tool, extra=extra) if lost else tool)
+    _check_names(tools, report)
     return own
+
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
+"""Names of tools that at least one provider takes."""
+
+
+def _check_names(tools: Sequence[Tool], report: Report) -> None:
+    for name, count in Counter(tool.name for tool in tools).items():
+        shown = repr(scalar_text(name)[:60])
+        if count > 1:
+            report.add(
+                NoteKind.WARNING, f"{count} tools are called {shown}, which providers refuse", hint="rename all but one"
+            )
+        if not _NAME.fullmatch(name):
+            hint = "use letters, digits, '_' and '-', up to 64 characters"
+            report.add(NoteKind.WARNING, f"the tool {shown} has a name that providers refuse", hint=hint)

@@ -138,6 +138,8 @@ def missing_as_error(name: str) -> Iterator[None]:
     except (OSError, ValueError) as error:
         reason, short = getattr(error, "strerror", None) or str(error), shorten(name, NAME_CHARS)
         hint = "this is JSON, not a path; the type's `of` reads JSON text" if name.lstrip()[:1] in {"{", "["} else None
+        if isinstance(error, IsADirectoryError):
+            hint = "name a file in it"
         raise MissingFileError(f"cannot open: {reason}", where=Where(asset=short), hint=hint) from error
 
 
