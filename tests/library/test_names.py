@@ -92,11 +92,12 @@ def test_public_names_are_pinned() -> None:
 
 
 def test_each_public_name_is_that_of_its_home() -> None:
-    """Each name is listed once, has one home below the package, and is the very object that its home publishes."""
+    """Each name is listed once, and is the very object that its one home publishes, below the package or in the gate."""
     homes = [(home, name) for home, names in innkeeper.library._HOMES.items() for name in names]
     assert dir(innkeeper.library) == sorted(innkeeper.library.__all__) == sorted(name for _, name in homes)
     for home, name in homes:
-        assert getattr(innkeeper.library, name) is getattr(importlib.import_module(f"innkeeper.library.{home}"), name)
+        module = home if home.startswith("innkeeper.") else f"innkeeper.library.{home}"
+        assert getattr(innkeeper.library, name) is getattr(importlib.import_module(module), name)
 
 
 def test_unknown_name_is_an_attribute_error() -> None:

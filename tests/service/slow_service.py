@@ -66,7 +66,7 @@ MORE = OPERATIONS.with_(
     GatewayPath.of("plugins/test/grow", grow, "Grow.", dict[str, Any], size=int),
     GatewayPath.of("plugins/test/die", die, "Die.", dict[str, Any], number=int),
     GatewayPath.of("plugins/test/process", process, "Which process.", dict[str, Any]),
-    GatewayPath.of("plugins/test/odd", odd, "Odd results.", Any, what=str),
+    GatewayPath.of("plugins/test/odd", odd, "Odd results.", Any, "reads", what=str),
 )
 
 

@@ -218,7 +218,7 @@ def test_a_timer_is_made_once() -> None:
         timer.stop()
         timer.wait(90)
         assert timer._timer is made
-        timer.wait(120)
+        timer.wait(30)
         assert made is not None
         assert made.cancelled()
         assert timer._timer is not made

@@ -6,7 +6,6 @@ does at a door is the operator's word.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from typing import Any, Final
@@ -42,6 +41,8 @@ async def judged_by(judge: Judge, texts: Mapping[str, str], *, waits: bool = Fal
     if not waits and sum(map(len, texts.values())) < _LONG:
         judge(texts)
     else:
+        import asyncio  # here, so that importing a blocking client does not load it
+
         await asyncio.to_thread(judge, texts)
 
 

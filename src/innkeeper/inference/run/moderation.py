@@ -17,6 +17,7 @@ from innkeeper.inference.client.model_clients import AsyncRouteClient, RouteClie
 from innkeeper.inference.response.events import ModelEvent
 from innkeeper.inference.routing.route import Route
 from innkeeper.prompt.errors import FormatError
+from innkeeper.prompt.once import decode
 
 ModerationKind = Literal["llama-guard", "shieldgemma", "openai", "schema"]
 """How a model is asked, and how its answer is read."""
@@ -118,7 +119,7 @@ def _gemma(answer: str) -> float:
 
 def _schema(answer: str) -> float:
     try:
-        return float(msgspec.json.decode(answer, type=_Judgement).minor_in_romance)
+        return float(decode(answer, _Judgement).minor_in_romance)
     except msgspec.DecodeError as error:
         raise FormatError("the model did not answer by the schema") from error
 

@@ -274,10 +274,9 @@ def _outcome(operation: GatewayPath, call: GatewayCall, arguments: dict[str, Any
     try:
         with allowed(call.limits):
             made = operation(call, arguments)
-            if operation.operation.judged is Judgement.MADE:
+            reply = _within(json_reply(call.explained(made)), call.state.settings.max_reply)
+            if operation.operation.judged is Judgement.MADE:  # behind the writing, which finds what is no data
                 block(texts_of_made(made))
-            reply = json_reply(call.explained(made))
-        return _within(reply, call.state.settings.max_reply)
     except UnwritableError as error:
         return internal_error(str(error))
     except RequestError as error:
@@ -290,3 +289,5 @@ def _outcome(operation: GatewayPath, call: GatewayCall, arguments: dict[str, Any
     except Exception as error:  # noqa: BLE001 - a defect of ours: the caller gets an answer all the same
         LOG.error("%s: %s", operation.name, type(error).__name__)  # noqa: TRY400 - a traceback may quote a prompt
         return internal_error(type(error).__name__)
+    else:
+        return reply
