@@ -33,6 +33,9 @@ _NO_TEXT: Final = frozenset(
 )
 """Fields whose texts no model reads as words."""
 
+_PLAIN: Final = _NO_TEXT | {"content", "source"}
+"""The fields of a message that says nothing but its content; ``source`` is where a message of the gateway comes from."""
+
 
 def texts_of_body(body: Any) -> dict[str, str]:
     """The texts of a request: ``system_prompt``, ``history`` and ``user_text``, with a number behind where there are several."""
@@ -58,7 +61,11 @@ def _messages(value: Any) -> Iterator[tuple[str, str]]:
     elif isinstance(value, (list, tuple)):
         for item in value:
             if isinstance(item, Mapping):
-                yield str(item.get("role") or ""), _joined(item)
+                role, content = str(item.get("role") or ""), item.get("content")
+                if isinstance(content, str) and item.keys() <= _PLAIN:  # most messages
+                    yield role, content
+                else:
+                    yield role, _joined(item)
             elif isinstance(item, str):
                 yield _USER, item
 
@@ -88,6 +95,7 @@ def leaves(value: Any) -> Iterator[str]:
         if isinstance(item, str):
             yield item
         elif isinstance(item, Mapping):
-            waiting += [each for name, each in reversed(list(item.items())) if name not in _NO_TEXT]
+            written = _NO_TEXT - {"data"} if item.get("type") == "text" else _NO_TEXT  # a document may be plain text
+            waiting += [each for name, each in reversed(list(item.items())) if name not in written]
         elif isinstance(item, (list, tuple)):
             waiting += reversed(item)
