@@ -62,6 +62,10 @@ _KIN: Final = "age_kin"
 _ADULT: Final = "age_adult"
 
 
+Named = tuple[tuple[str, str], ...]
+"""Texts of a request by name, in their order."""
+
+
 class Detector:
     """Detection lists compiled once, and a classifier where there is one. Threads may share it.
 
@@ -94,6 +98,7 @@ class Detector:
         self.version = "+".join((DETECTOR_VERSION, EMBEDDED, *guests))
         self._seen: BoundedCache[str, ScanFindings] = BoundedCache(items=_REMEMBERED, size=_REMEMBERED_BYTES)
         self._joints: BoundedCache[tuple[str, str], str] = BoundedCache(items=_REMEMBERED, size=_REMEMBERED_BYTES)
+        self._requests: BoundedCache[Named, ScanFindings] = BoundedCache(items=_REMEMBERED, size=_REMEMBERED_BYTES)
 
     def scan(self, text: str) -> ScanFindings:
         """What a text has in it. Raises nothing."""
@@ -104,6 +109,18 @@ class Detector:
         """Forget what was found in texts before."""
         self._seen.clear()
         self._joints.clear()
+        self._requests.clear()
+
+    def scan_request(self, named: Named, make: Callable[[Named], ScanFindings]) -> ScanFindings:
+        """What the texts of a request have in them together, as ``make`` says; asked once for all gates that share this."""
+        if not all(isinstance(text, str) for _, text in named):
+            return make(named)  # which says that the scan failed
+        known = self._requests.get(named)
+        if known is None:
+            known = make(named)
+            if not known.failed:
+                self._requests.put(named, known, sum(len(text) for _, text in named) + len(known.spans) * _SPAN_BYTES)
+        return known
 
     def _scan(self, text: str) -> ScanFindings:
         failed: list[str] = []

@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from innkeeper.gate.detector import Detector, default_detector
+from innkeeper.gate.detector import Detector, Named, default_detector
 from innkeeper.gate.evidence import ABSOLUTE, FAMILY
 from innkeeper.gate.limits import ADULT_AGE
 from innkeeper.gate.rows import about_ages
@@ -286,8 +286,10 @@ class TierGate:
 
     def _scan(self, texts: Mapping[str, str] | Mapping[TextKind, str]) -> ScanFindings:
         """The findings of all texts together, and of where one that was said follows another."""
-        named = [(str(name), text) for name, text in texts.items()]
-        named.sort(key=lambda each: _order_of(each[0]))
+        named = sorted(((str(name), text) for name, text in texts.items()), key=lambda each: _order_of(each[0]))
+        return self.detector.scan_request(tuple(named), self._scan_named)
+
+    def _scan_named(self, named: Named) -> ScanFindings:
         scans = [(name, self.detector.scan(text)) for name, text in named]
         user_texts = [(name, text) for name, text in named if _order_of(name)]
         for (_, before), (name, after) in pairwise(user_texts):
