@@ -59,22 +59,22 @@ class Misfit(msgspec.ValidationError):
     def of(cls, error: msgspec.ValidationError) -> Self:
         """Return an error of msgspec in our words."""
         parts = _MESSAGE.fullmatch(str(error))
-        text, place = (parts["text"], parts["path"] or "") if parts else (str(error), "")
+        text, path = (parts["text"], parts["path"] or "") if parts else (str(error), "")
         field, expected, value = _FIELD.fullmatch(text), _EXPECTED.fullmatch(text), _VALUE.fullmatch(text)
         if field:
             is_missing = field["problem"] == "missing required"
             problem = (
                 f"is missing the field {field['name']!r}" if is_missing else f"has an unknown field {field['name']!r}"
             )
-            return cls(place, problem, field=field["name"])
+            return cls(path, problem, field=field["name"])
         key = "has a key that " if parts and parts["key"] else ""
         if expected:
             kinds = expected["due"].split(" | ")
             due = " or ".join(dict.fromkeys(_WORDS.get(kind, kind) for kind in kinds if kind != "null")) or "null"
             bound = expected["bound"].replace(" that's ", " that is ")
             got = "" if expected["got"] == f"`{expected['due']}`" else _got(expected["got"])
-            return cls(place, f"{key}must be {due}{bound}{got}", due=due, is_optional="null" in kinds)
-        return cls(place, key + (f"cannot be {value[1]}" if value else _SENTENCES.get(text, f"is not valid: {text}")))
+            return cls(path, f"{key}must be {due}{bound}{got}", due=due, is_optional="null" in kinds)
+        return cls(path, key + (f"cannot be {value[1]}" if value else _SENTENCES.get(text, f"is not valid: {text}")))
 
     def __str__(self) -> str:
         """The path and the problem."""

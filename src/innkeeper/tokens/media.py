@@ -159,8 +159,7 @@ def media_rule(dialect: str | None, model: str | None) -> MediaRule:
     for pattern, rule in _BY_MODEL:
         if pattern.match(name):
             return rule
-    wanted = dialect or "openai"
-    return next((rule for rule in RULES if wanted in rule.dialects), RULES[-1])
+    return next((rule for rule in RULES if (dialect or "openai") in rule.dialects), RULES[-1])
 
 
 class MediaCost(NamedTuple):

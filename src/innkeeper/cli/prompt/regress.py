@@ -236,21 +236,21 @@ def _result(chat: str, against: Sequence[str], old: Mapping[str, Any], new: Mapp
     from innkeeper.cli.prompt.diff import compared
 
     try:
-        found = compared(((chat, *against), old), ((chat,), new))
+        difference = compared(((chat, *against), old), ((chat,), new))
     except InnkeeperError as error:
         return ChatResult(chat, error=f"error: {error.message}")
     changes: dict[str, int] = {}
-    for block in found.blocks:
+    for block in difference.blocks:
         kind = f"{block.kind} {block.name}"
         changes[kind] = changes.get(kind, 0) + block.tokens
-    for flip in found.verdicts:
+    for flip in difference.verdicts:
         changes[f"entry {'in' if flip.fired else 'out'}: {flip.title or flip.uid}"] = 0
-    changes |= {f"option {option.name}": 0 for option in found.options}
+    changes |= {f"option {option.name}": 0 for option in difference.options}
     return ChatResult(
         chat,
-        found.before.tokens,
-        found.after.tokens,
+        difference.before.tokens,
+        difference.after.tokens,
         changes,
-        len(found.verdicts),
-        round(found.cache.token_share, 4),
+        len(difference.verdicts),
+        round(difference.cache.token_share, 4),
     )

@@ -44,11 +44,16 @@ def usual_settings(
     base = base if profile is None else _with_profile(base, profile.profile)
     if request is None:
         return base
-    said = BuildRequest.of(request).to_dict().keys()
+    fields = BuildRequest.of(request).to_dict().keys()
     own = with_request(base, request)
     names = {"reserved_tokens": "reserve"}
     return msgspec.structs.replace(
-        base, **{names.get(name, name): getattr(own, names.get(name, name)) for name in said if name in _SAID}
+        base,
+        **{
+            names.get(name, name): getattr(own, names.get(name, name))
+            for name in fields
+            if name in _SETTINGS_OF_REQUESTS
+        },
     )
 
 
@@ -79,7 +84,7 @@ def profile_of(files: Collection[WorkingFile]) -> OpenedProfile | None:
     return None
 
 
-_SAID: Final = frozenset({
+_SETTINGS_OF_REQUESTS: Final = frozenset({
     "tavern", "profile", "model", "context_window", "reserved_tokens", "seed", "now", "message",
 })  # fmt: skip
 """Fields of a request that are settings."""

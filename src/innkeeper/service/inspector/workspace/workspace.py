@@ -240,9 +240,9 @@ class OpenWorkspace:
     def _profiled(self, fields: dict[str, Any], base: BuildRequest) -> dict[str, Any]:
         """Return the fields that a profile adds to those of its files."""
         own = fields.get("request")
-        said = {} if own is None else {name: getattr(own, name) for name in BuildRequest.of(own).to_dict()}
-        said |= {} if own is None else {"options": {**base.options, **own.options}}
-        added: dict[str, Any] = {"request": base.with_(**said, **({} if "group" in fields else {"group": None}))}
+        changes = {} if own is None else {name: getattr(own, name) for name in BuildRequest.of(own).to_dict()}
+        changes |= {} if own is None else {"options": {**base.options, **own.options}}
+        added: dict[str, Any] = {"request": base.with_(**changes, **({} if "group" in fields else {"group": None}))}
         if "group" in fields and base.group:
             added["group"] = {**base.group, "members": (*base.group["members"], *fields["group"]["members"])}
         if "lorebooks" in fields and base.lorebooks:
