@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from innkeeper.prompt.errors import InnkeeperError
@@ -100,6 +100,8 @@ def test_no_python(field: str, value: Any) -> None:
     assert field in says or not says
 
 
+@example(field="history", value=[None])
+@example(field="group", value=5)
 @given(field=st.sampled_from([*BuildRequest.__struct_fields__]), value=VALUES)
 def test_no_python_about_a_request(field: str, value: Any) -> None:
     """A request whose field holds anything is read, or refused in plain words."""

@@ -157,7 +157,7 @@ them everything cached for them.
 
 def _attributes(value: Any, where: Where | None) -> Mapping[str, Any]:
     if not (hasattr(value, "role") and hasattr(value, "content")):
-        raise FormatError(f"a message must have role and content; {type(value).__name__} does not", where=where)
+        raise FormatError(f"a message must have role and content; {kind_of(value)} does not", where=where)
     return {name: getattr(value, name) for name in _FIELDS if hasattr(value, name)}
 
 

@@ -229,7 +229,7 @@ def listed_members(group: Any) -> tuple[Any, ...]:
     listed = group.get("members") if isinstance(group, Mapping) else getattr(group, "members", None)
     is_group = group is None or isinstance(group, Mapping) or hasattr(group, "members")
     if not is_group or not (listed is None or isinstance(listed, (list, tuple))):
-        kind = type(listed if is_group else group).__name__
+        kind = kind_of(listed if is_group else group)
         shape = "group.members is a list of cards" if is_group else "group is an object with members"
         where = Where(asset="request", path="group.members" if is_group else "group")
         raise ConfigError(f"{shape}, not {kind}", where=where, hint='a group is {"members": [card, card]}')
@@ -414,7 +414,7 @@ def _is_json(text: str) -> bool:
 def _name(value: Any, card: Any) -> str:
     name = getattr(value, "name", None) or getattr(card, "name", None)
     if not isinstance(name, str) or not name.strip():
-        raise UsageError(f"a participant needs a name; {type(value).__name__} has none")
+        raise UsageError(f"a participant needs a name; {kind_of(value)} has none")
     return name
 
 

@@ -27,6 +27,7 @@ from innkeeper.prompt import (
     Where,
 )
 from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.text import kind_of
 from innkeeper.taverns.assets import assets_of
 from innkeeper.taverns.inputs import ASKING_PORTS, InputRules
 from innkeeper.taverns.vibe.language_policy import check_context_policy
@@ -159,7 +160,7 @@ def _token_settings(state: State) -> Mapping[str, Any]:
     if settings is None:
         return {}
     if not isinstance(settings, Mapping):
-        raise _wrong("it must be a mapping", type(settings).__name__)
+        raise _wrong("it must be a mapping", kind_of(settings))
     for key in settings:
         if key not in _TOKEN_KEYS:
             state.note(NoteKind.IGNORED, f"token_estimation.{key} has no effect: known are {', '.join(_TOKEN_KEYS)}")
@@ -196,7 +197,7 @@ def _counter(state: State, settings: Mapping[str, Any]) -> tuple[TokenCounter | 
             raise _wrong(f"token_estimator: {error.message}", error.hint) from error
     if (registry := settings.get("registry")) is not None:
         if not isinstance(registry, Mapping):
-            raise _wrong("registry must be a mapping", type(registry).__name__)
+            raise _wrong("registry must be a mapping", kind_of(registry))
         from innkeeper.tokens.counter import Counter
 
         return Counter(registry), "context_registry"
