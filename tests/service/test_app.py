@@ -68,7 +68,7 @@ def service() -> Iterator[Service]:
 @pytest.fixture(scope="module")
 def impatient() -> Iterator[Service]:
     """A service with short times, small limits and slow operations."""
-    times = {"header_seconds": 0.5, "body_seconds": 1.5, "time_budget": 1.5, "max_body": 100_000, "workers": 2}
+    times = {"header_seconds": 0.5, "body_seconds": 1.5, "time_budget": 5.0, "max_body": 100_000, "workers": 2}
     with Service(json.dumps(times), program=SLOW) as running:
         yield running
         assert running.healthy()
