@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from innkeeper.budget import accounting
@@ -207,8 +207,20 @@ def check(tavern: str, dialect: str, request: dict[str, Any], *, is_named: bool)
         assert limit == reserved
 
 
+WITH_A_TOOL: Final = {
+    "history": [],
+    "message": "lantern ",
+    "context_window": 62,
+    "tools": [{"name": "look", "description": "lantern ", "parameters": {"type": "object", "properties": {}}}],
+    "reserved_tokens": 0,
+}
+"""A window that has room for the text or for the tool, by counts of different hands."""
+
+
 @pytest.mark.parametrize("tavern", sorted(TAVERNS))
 @given(dialect=st.sampled_from(SHAPES), request=requests, is_named=st.booleans())
+@example(dialect="anthropic", request=WITH_A_TOOL, is_named=False)
+@example(dialect="anthropic", request={**WITH_A_TOOL, "reserved_tokens": 1}, is_named=True)
 @settings(max_examples=60, deadline=None)
 def test_bodies_fit(tavern: str, dialect: str, request: dict[str, Any], is_named: bool) -> None:
     """Used and reserved are within the window, in every tavern and dialect, whatever is in the request."""

@@ -446,7 +446,7 @@ def test_the_body_that_is_sent(service: Service, provider: EchoServer) -> None:
 # ---------------------------------------------------------------------------------------------------------- going away
 
 
-def wait_for(happened: Callable[[], bool], seconds: float = 5.0) -> None:
+def wait_for(happened: Callable[[], bool], seconds: float = 120.0) -> None:
     """Wait until it has happened."""
     end = time.monotonic() + seconds
     while not happened():

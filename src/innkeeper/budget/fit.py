@@ -57,7 +57,10 @@ class FitConfig(CountingConfig, frozen=True, kw_only=True):
         options = (self.framing, self.token_estimator, self.model_hint, self.max_tokens, self.reserve_tokens)
         counter = counter_for(state, self.token_estimator)
         rules = (*options, getattr(counter, "framing", None))
-        return any(rule is not None for rule in rules) or _holds_more(plan, costing)
+        if any(rule is not None for rule in rules) or _holds_more(plan, costing):
+            return True
+        # Its tavern keeps room free for tools by a count of its own, which is less than what other providers take.
+        return bool(plan.tools) and plan.dialect not in {None, _COUNTED_BY_ITS_TAVERN} and not _only_warns(state)
 
 
 def fit(
@@ -122,7 +125,7 @@ def fit_state(state: State, config: FitConfig | None = None) -> None:
         guard = RenderGuard(costing)
     elif strategy.name == Fill.name and not config.recounts(state, plan, costing):
         _check_filling(state, config, plan, strategy, room)
-        guard = RenderGuard(costing, room, plan.trim_report.final_tokens)
+        guard = RenderGuard(costing, room, plan.trim_report.final_tokens + _besides(state, plan, costing, room))
     else:
         _check_filling(state, config, plan, strategy, room)
         guard = RenderGuard(costing, room, _evicted(state, plan, strategy, costing, room))
@@ -132,9 +135,14 @@ def fit_state(state: State, config: FitConfig | None = None) -> None:
 
 
 def _check_filling(state: State, config: FitConfig, plan: Plan, strategy: Strategy, room: TokenRoom) -> None:
-    left = left_choice(state)
-    if config.keep_user and strategy.keeps_latest_user and not (left is not None and left.on_overflow == "warn"):
+    if config.keep_user and strategy.keeps_latest_user and not _only_warns(state):
         _check_user(plan, room, state.step)
+
+
+def _only_warns(state: State) -> bool:
+    """Whether the step ``trimming`` was told to leave a plan that is too large."""
+    left = left_choice(state)
+    return left is not None and left.on_overflow == "warn"
 
 
 def _evicted(state: State, plan: Plan, strategy: Strategy, costing: Costing, room: TokenRoom) -> int:
@@ -181,6 +189,13 @@ def _holds_more(plan: Plan, costing: Costing) -> bool:
     return bool(option_texts(plan.options)) or any(
         not thoughts.isdisjoint(block.message_metadata) for block in plan.enabled_blocks if block.message_metadata
     )
+
+
+def _besides(state: State, plan: Plan, costing: Costing, room: TokenRoom) -> int:
+    """The tokens of what a filled plan has beside its messages, for which its tavern keeps room free by a count of its own."""
+    if plan.dialect == _COUNTED_BY_ITS_TAVERN or _only_warns(state):
+        return 0
+    return room.besides(costing, plan.tools, plan.options).fixed_tokens
 
 
 _COUNTED_BY_ITS_TAVERN: Final = "sillytavern"
