@@ -27,16 +27,16 @@ from innkeeper.service import Gateway, Request
 from innkeeper.taverns import TAVERNS
 from tests.limits.hostile import Hostile, hostile_requests
 
-__all__ = ["DOORS", "MEBIBYTES", "SECONDS", "SHARED_SECONDS", "Outcome", "apart", "command", "run_apart", "warm"]
+__all__ = ["DOORS", "MEBIBYTES", "SECONDS", "Outcome", "apart", "command", "run_apart", "warm"]
 
 ADDRESS_SPACE: Final = 1536 * 1024 * 1024
 """Bytes of addresses a process may have over those of the one it was forked from; what it uses is measured apart."""
 
-SECONDS: Final = 2.0
-"""Of the processor that an input may take."""
+CALM_SECONDS: Final = 2.0
+"""Of the processor that an input may take where nothing else runs: what `main` marks."""
 
-SHARED_SECONDS: Final = 4.0
-"""The same beside other tests: a processor that is shared counts more time for the same work."""
+SECONDS: Final = 4.0
+"""The same beside other work: a processor that is shared counts more time for the same."""
 
 MEBIBYTES: Final = 300
 """Of memory that an input may take."""
@@ -92,17 +92,17 @@ DOORS: Final[dict[str, Callable[[bytes, str], str]]] = {
 GATEWAY: Final = Gateway()
 
 
-def run_apart(hostile: Hostile, door: str, seconds: float = SECONDS) -> Outcome:
+def run_apart(hostile: Hostile, door: str) -> Outcome:
     """The outcome of one input at one door."""
     body = hostile.body()
-    return apart(lambda: DOORS[door](body, hostile.path), seconds)
+    return apart(lambda: DOORS[door](body, hostile.path))
 
 
-def apart(work: Callable[[], str], seconds: float = SECONDS) -> Outcome:
-    """The outcome of work in a process of its own: of three runs the quickest, where the first takes more than ``seconds``."""
+def apart(work: Callable[[], str]) -> Outcome:
+    """The outcome of work in a process of its own: of three runs the quickest, where the first takes more than `SECONDS`."""
     outcome = _apart(work)
     for _ in range(2):
-        if outcome.seconds <= seconds:
+        if outcome.seconds <= SECONDS:
             break
         outcome = min(outcome, _apart(work), key=lambda one: one.seconds)
     return outcome
@@ -163,7 +163,7 @@ def main(parts: list[str]) -> None:
         if parts and not any(part in name for part in parts):
             continue
         outcome = run_apart(hostile, "operation" if hostile.path else "library")
-        bad = not outcome.typed or outcome.seconds > SECONDS or outcome.mebibytes > MEBIBYTES
+        bad = not outcome.typed or outcome.seconds > CALM_SECONDS or outcome.mebibytes > MEBIBYTES
         mark = "!!" if bad else "  "
         numbers = f"{mark} {outcome.seconds:6.2f} s {outcome.mebibytes:6.0f} MiB"
         sys.__stdout__.write(f"{numbers} {name:60} {outcome.result}\n")  # type: ignore[union-attr]

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from tests.limits.hostile import Hostile, hostile_requests
-from tests.limits.isolated import MEBIBYTES, SECONDS, SHARED_SECONDS, apart, command, warm
+from tests.limits.isolated import MEBIBYTES, SECONDS, apart, command, warm
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits on a process's memory are read from /proc here")
 
@@ -54,20 +54,20 @@ def _files(request: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 REQUESTS: Final = [hostile for hostile in hostile_requests().values() if not hostile.path]
 
 
-def _check(hostile: Hostile, number: int, folder: Path, seconds: float = SECONDS) -> None:
+def _check(hostile: Hostile, number: int, folder: Path) -> None:
     """One command of each kind of file, another for each input."""
     for kind, value in _files(hostile.make()):
         if value is not None:
-            _check_command(value, kind, COMMANDS[kind][number % len(COMMANDS[kind])], folder, seconds)
+            _check_command(value, kind, COMMANDS[kind][number % len(COMMANDS[kind])], folder)
 
 
-def _check_command(value: Any, kind: str, chosen: list[str], folder: Path, seconds: float) -> None:
+def _check_command(value: Any, kind: str, chosen: list[str], folder: Path) -> None:
     (folder / f"{kind}.json").write_text(json.dumps(value))
     names = {FILE: str(folder / f"{kind}.json"), "OUT.png": str(folder / "out.png")}
     words = [names.get(word, word) for word in chosen]
-    outcome = apart(lambda: command(*words), seconds)
+    outcome = apart(lambda: command(*words))
     assert outcome.typed, (words, outcome)
-    assert outcome.seconds <= seconds, (words, outcome)
+    assert outcome.seconds <= SECONDS, (words, outcome)
     assert outcome.mebibytes <= MEBIBYTES, (words, outcome)
 
 
@@ -90,7 +90,7 @@ def _warm(tmp_path_factory: pytest.TempPathFactory) -> None:
 @pytest.mark.parametrize("number", range(0, len(REQUESTS), SOME))
 def test_some_hostile_files(number: int, tmp_path: Path) -> None:
     """A sample of all families, each with one command for each of its files."""
-    _check(REQUESTS[number], number, tmp_path, SHARED_SECONDS)
+    _check(REQUESTS[number], number, tmp_path)
 
 
 FOUND: Final = {
@@ -125,7 +125,7 @@ def test_what_took_long_once(name: str, tmp_path: Path) -> None:
     """The rule behind each holds: one allowance a command, what is shown is bounded, what is counted is paced."""
     hostile, kind, words = FOUND[name]
     made = next(one for one in REQUESTS if one.name == hostile).make()
-    _check_command(dict(_files(made))[kind], kind, words, tmp_path, SHARED_SECONDS)
+    _check_command(dict(_files(made))[kind], kind, words, tmp_path)
 
 
 @pytest.mark.endurance

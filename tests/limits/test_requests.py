@@ -1,4 +1,4 @@
-"""Any request of up to 5 MB ends within two seconds of the processor and 300 MiB, or by a typed error."""
+"""Any request of up to 5 MB ends within two calm seconds of the processor and 300 MiB, or by a typed error."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from tests.limits.hostile import LARGEST, hostile_requests
-from tests.limits.isolated import DOORS, MEBIBYTES, SECONDS, SHARED_SECONDS, Outcome, run_apart, warm
+from tests.limits.isolated import DOORS, MEBIBYTES, SECONDS, Outcome, run_apart, warm
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits on a process's memory are read from /proc here")
 
@@ -22,10 +22,10 @@ def _warm() -> None:
     warm()
 
 
-def _check(name: str, door: str, seconds: float = SECONDS) -> None:
-    outcome: Outcome = run_apart(REQUESTS[name], door, seconds)
+def _check(name: str, door: str) -> None:
+    outcome: Outcome = run_apart(REQUESTS[name], door)
     assert outcome.typed, outcome
-    assert outcome.seconds <= seconds, outcome
+    assert outcome.seconds <= SECONDS, outcome
     assert outcome.mebibytes <= MEBIBYTES, outcome
 
 
@@ -36,7 +36,7 @@ def _door(name: str) -> str:
 @pytest.mark.parametrize("name", list(REQUESTS)[::SOME])
 def test_some_hostile_requests(name: str) -> None:
     """A sample of all families, in the library and the service's operations."""
-    _check(name, _door(name), SHARED_SECONDS)
+    _check(name, _door(name))
 
 
 @pytest.mark.endurance
