@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.conversation.state import (
+    ClientConversation,
     ConversationState,
     StoredState,
     conversation_scope,
@@ -57,13 +58,13 @@ def test_the_next_turn_goes_on_and_the_same_one_begins_again() -> None:
     """A longer chat begins with the state after its beginning; the same chat with the state before it."""
     store, scope = ConversationStates.private(), conversation_scope("me", "wenna")
     first, second = prefix_keys(CHAT[:1]), prefix_keys(CHAT)
-    assert state_before(store, scope, first) == b""
+    assert state_before(store, scope, first)[0] == b""
     store.put(scope, StoredState(first[-1], b"1"))
-    assert state_before(store, scope, first) == b""
-    assert state_before(store, scope, second) == b"1"
+    assert state_before(store, scope, first)[0] == b""
+    assert state_before(store, scope, second)[0] == b"1"
     store.put(scope, StoredState(second[-1], b"2", b"1"))
-    assert state_before(store, scope, second) == b"1"
-    assert state_before(store, conversation_scope("you", "wenna"), second) == b""
+    assert state_before(store, scope, second)[0] == b"1"
+    assert state_before(store, conversation_scope("you", "wenna"), second)[0] == b""
 
 
 def test_a_named_conversation_goes_on_without_its_beginning() -> None:
@@ -71,9 +72,24 @@ def test_a_named_conversation_goes_on_without_its_beginning() -> None:
     store, scope = ConversationStates.private(), conversation_scope("me", "wenna", "7")
     late = prefix_keys(CHAT[1:])
     store.put(scope, StoredState("x", b"1"))
-    assert state_before(store, scope, late) == b""
-    assert state_before(store, scope, late, named=True) == b"1"
-    assert state_before(store, scope, late, named=True, begins=True) == b""
+    assert state_before(store, scope, late)[0] == b""
+    assert state_before(store, scope, late, named=True)[0] == b"1"
+    assert state_before(store, scope, late, named=True, begins=True)[0] == b""
     store.put(scope, StoredState(late[-1], b"2", b"1"))
-    assert state_before(store, scope, late, named=True) == b"1"
-    assert state_before(store, conversation_scope("me", "wenna", "8"), late, named=True) == b""
+    assert state_before(store, scope, late, named=True)[0] == b"1"
+    assert state_before(store, conversation_scope("me", "wenna", "8"), late, named=True)[0] == b""
+
+
+def test_an_older_state_is_noted() -> None:
+    """Where the states of later answers are not known, the turn begins with an older one, and a note says so."""
+    store = ConversationStates.private()
+    first = ClientConversation(store, "s", CHAT[:1])
+    assert first.load() is None
+    first.keep(b"1")
+    second = ClientConversation(store, "s", CHAT)
+    assert (second.load(), second.notes) == (b"1", ())
+    later = ClientConversation(store, "s", [*CHAT, Message("assistant", "d"), Message("user", "e")])
+    assert later.load() == b"1"
+    assert [note.message for note in later.notes] == [
+        "the state after the last 2 answers is not known: an older one is used"
+    ]

@@ -418,3 +418,9 @@ def test_no_find_is_drowned() -> None:
     """Behind very many finds of one entry the others are still told."""
     found = default_detector().scan("nude " * 1000 + "child")
     assert {span.category for span in found.spans} == {"sexual", "age"}
+
+
+@pytest.mark.parametrize("text", ["0.233529653: 1", "room 455, then 80085", "call 257920600", "0.456148288: 2"])
+def test_numbers_are_no_words(text: str) -> None:
+    """Digits stand for letters beside letters alone: a number, however long, holds no word and no age."""
+    assert not default_detector().scan(text).spans

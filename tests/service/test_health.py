@@ -7,7 +7,7 @@ import pytest
 from innkeeper import __version__
 from innkeeper.inference.routing.deployment import EMBEDDED
 from innkeeper.inference.routing.failures import Failure
-from innkeeper.inference.routing.health import LONGEST_OPEN
+from innkeeper.inference.routing.health import LONGEST_REST
 from innkeeper.inference.routing.policy import RoutePolicy
 from innkeeper.inference.routing.router import Router
 from innkeeper.service import Keys, Settings
@@ -57,7 +57,7 @@ def test_what_a_running_service_passes_over_is_told(monkeypatch: pytest.MonkeyPa
     assert listed["object"] == "list"
     (report,) = listed["data"]
     assert (report["deployment"], report["state"], report["failures"]) == (EMBEDDED.name, "cooldown", 0)
-    assert 0 < report["seconds"] <= LONGEST_OPEN
+    assert 0 < report["seconds"] <= LONGEST_REST
     numbers = ask(GRANTED, "GET", "/metrics", {"X-API-Key": "watch"}).text
     assert f'innkeeper_deployment_closed{{deployment="{EMBEDDED.name}",state="cooldown"}} 1.0' in numbers
     assert ask(GRANTED, "GET", "/v1/routes", {"X-API-Key": "bot"}).status_code == 403

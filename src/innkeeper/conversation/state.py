@@ -22,8 +22,17 @@ from innkeeper.prompt.once import decode
 MAX_STATE: Final = 1024 * 1024
 """Bytes of the state of one conversation (a note; a larger one is not kept)."""
 
+MAX_CHAT_STATES: Final = 64
+"""States of a conversation with a name that are kept (no error: older ones are forgotten)."""
+
+MAX_UNNAMED_STATES: Final = 4096
+"""States of all conversations of a user without names that are kept (no error: older ones are forgotten)."""
+
 MAX_STATES: Final = 64 * 1024 * 1024
 """Bytes of all states that are kept in memory (no error: the oldest are forgotten)."""
+
+
+_INSTRUCTIONS: Final = ("system", "developer")
 
 
 class ConversationState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -59,7 +68,7 @@ def prefix_keys(messages: Sequence[Message]) -> tuple[str, ...]:
     """Return a key for each beginning of a chat, from its first message to all of them; each is made of the previous one."""
     keys, digest = [], b""
     for message in messages:
-        if message.role in ("system", "developer"):
+        if message.role in _INSTRUCTIONS:
             continue
         facts = msgspec.json.encode([message.role, message.content, message.name])
         more = to_json(message.to_dict()) if message.attachments or message.metadata else b""
@@ -100,16 +109,16 @@ class StateStore(Protocol):
         """Whether its methods return at once."""
         ...
 
-    def get(self, scope: str, keys: Sequence[str]) -> bytes | None:
-        """Return the state of the first of these keys that has one."""
+    def get(self, scope: str, keys: Sequence[str]) -> tuple[str, bytes] | None:
+        """Return the first of these keys that has a state, and the state."""
         ...
 
     def last(self, scope: str) -> StoredState | None:
         """Return the state that was put last."""
         ...
 
-    def put(self, scope: str, stored: StoredState) -> None:
-        """Keep a state."""
+    def put(self, scope: str, stored: StoredState, most: int = MAX_CHAT_STATES) -> None:
+        """Keep a state, and of its scope only so many."""
         ...
 
     def close(self) -> None:
@@ -119,19 +128,19 @@ class StateStore(Protocol):
 
 def state_before(
     store: StateStore, scope: str, keys: Sequence[str], *, named: bool = False, begins: bool = False
-) -> bytes:
-    """Return the state that a turn begins with; empty if none is known.
+) -> tuple[bytes, int]:
+    """Return the state that a turn begins with, empty if none is known, and how many messages of the chat led to it.
 
     ``keys`` are those of `prefix_keys`, the last for the whole chat. A conversation that its client has ``named``
     goes on where it was, even if the client no longer sends its beginning, unless this chat ``begins``.
     """
     known = store.get(scope, keys[-2::-1]) if len(keys) > 1 else None
-    if known is not None or not named or begins:
-        return known or b""
-    last = store.last(scope)
+    if known is not None:
+        return known[1], keys.index(known[0]) + 1
+    last = store.last(scope) if named and not begins else None
     if last is None:
-        return b""
-    return last.before if keys and last.key == keys[-1] else last.state
+        return b"", 0
+    return (last.before if keys and last.key == keys[-1] else last.state), len(keys)
 
 
 class ClientConversation:
@@ -144,12 +153,14 @@ class ClientConversation:
     def __init__(self, store: StateStore, scope: str, messages: Sequence[Message], *, named: bool = False) -> None:
         self.keys = prefix_keys(messages)
         self._store, self._scope, self._named = store, scope, named
-        self._begins = all(message.role != "assistant" for message in messages)
-        self._before, self._left = b"", False
+        self._answers = [message.role == "assistant" for message in messages if message.role not in _INSTRUCTIONS]
+        self._begins = not any(self._answers)
+        self._before, self._left, self._missing = b"", False, 0
 
     def load(self) -> bytes | None:
         """Return the state that the turn begins with; None if none is known."""
-        self._before = state_before(self._store, self._scope, self.keys, named=self._named, begins=self._begins)
+        before = state_before(self._store, self._scope, self.keys, named=self._named, begins=self._begins)
+        self._before, self._missing = before[0], sum(self._answers[before[1] :]) - 1
         if self._named and self._begins and not self._before:
             last = self._store.last(self._scope)
             self._left = last is not None and last.key not in self.keys
@@ -164,6 +175,9 @@ class ClientConversation:
         elif not (self._begins or self._before):
             message = "no state is known of this conversation: variables and lasting lore begin anew"
             hint = "send the chat as it was, or name the conversation (metadata.conversation) from its first turn on"
+        elif self._missing > 0:
+            message = f"the state after the last {self._missing + 1} answers is not known: an older one is used"
+            hint = "ask again for the answer whose state is missing, or name the conversation (metadata.conversation)"
         else:
             return ()
         return (Note(NoteKind.FALLBACK, message, hint=hint, data=FrozenDict({"input": "conversation"})),)
@@ -171,4 +185,5 @@ class ClientConversation:
     def keep(self, conversation: bytes) -> None:
         """Keep the state after the turn, unless it is too large (`MAX_STATE`) or the chat has no words for a key."""
         if self.keys and len(conversation) <= MAX_STATE:
-            self._store.put(self._scope, StoredState(self.keys[-1], conversation, self._before))
+            most = MAX_CHAT_STATES if self._named else MAX_UNNAMED_STATES
+            self._store.put(self._scope, StoredState(self.keys[-1], conversation, self._before), most)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.inference.routing.failures import Failure
-from innkeeper.inference.routing.health import LONGEST_OPEN, WELL, Health
+from innkeeper.inference.routing.health import LONGEST_REST, WELL, Health
 from innkeeper.inference.routing.policy import RoutePolicy
 
 POLICY = RoutePolicy(strikes=2, open_seconds=10)
@@ -38,7 +38,7 @@ def test_rests() -> None:
     limited = WELL.failed(Failure.RATE_LIMITED, 0.0, POLICY)
     assert (limited.closed_to(4.9), limited.closed_to(5.0)) == ("cooldown", None)
     assert WELL.failed(Failure.RATE_LIMITED, 0.0, POLICY, asked=60.0).closed_to(59.0) == "cooldown"
-    assert WELL.failed(Failure.RATE_LIMITED, 0.0, POLICY, asked=1e9).closed_to(LONGEST_OPEN) is None
+    assert WELL.failed(Failure.RATE_LIMITED, 0.0, POLICY, asked=1e9).closed_to(LONGEST_REST) is None
     assert WELL.failed(Failure.UNAVAILABLE, 0.0, POLICY, asked=3.0).closed_to(2.0) == "cooldown"
     assert limited.failures == 0
 
@@ -58,4 +58,4 @@ def test_never_closed_for_ever(events: list[tuple[Failure, float]]) -> None:
         if failure is not Failure.TAMPERED:
             health = health.begun().failed(failure, now, POLICY, None, chance)
             now += 1.0
-    assert health.closed_to(now + 1.2 * LONGEST_OPEN) is None
+    assert health.closed_to(now + LONGEST_REST) is None

@@ -13,8 +13,11 @@ import msgspec
 from innkeeper.inference.routing.failures import CONSEQUENCES, Failure
 from innkeeper.inference.routing.policy import RoutePolicy
 
-LONGEST_OPEN: Final = 600.0
-"""Seconds that a breaker is open at most, and that a provider may ask to be left alone."""
+LONGEST_REST: Final = 600.0
+"""Seconds that a provider may ask to be left alone at most."""
+
+LONGEST_OPEN: Final = 30.0
+"""Seconds to which the time of an open breaker doubles at most: a provider that is back is asked again that soon."""
 
 _JITTER: Final = 0.2
 """The share of a time that chance adds, so that many do not come back at once."""
@@ -65,7 +68,7 @@ class Health(msgspec.Struct, frozen=True):
         """After a failure. ``asked`` is how long the provider wants to be left alone, ``chance`` a number from 0 to 1."""
         follows = CONSEQUENCES[failure]
         health = self.left()
-        wait = min(follows.rest if asked is None else asked, LONGEST_OPEN)
+        wait = min(follows.rest if asked is None else asked, LONGEST_REST)
         if follows.rest or (asked is not None and follows.fallback):
             health = msgspec.structs.replace(health, rest_until=max(self.rest_until, now + wait))
         if failure is Failure.TAMPERED:
@@ -78,7 +81,8 @@ def struck(health: Health, now: float, policy: RoutePolicy, chance: float) -> He
     failures = health.failures + 1
     if failures < policy.strikes and not health.openings:
         return msgspec.structs.replace(health, failures=failures)
-    seconds = min(policy.open_seconds * 2.0 ** min(health.openings, 16), LONGEST_OPEN) * (1 + _JITTER * chance)
+    longest = max(policy.open_seconds, LONGEST_OPEN)
+    seconds = min(policy.open_seconds * 2.0 ** min(health.openings, 16), longest) * (1 + _JITTER * chance)
     return msgspec.structs.replace(health, failures=failures, openings=health.openings + 1, open_until=now + seconds)
 
 

@@ -34,7 +34,7 @@ class RoutePolicy(msgspec.Struct, frozen=True, kw_only=True):
     first_seconds: Annotated[float, _POSITIVE] = 30.0
     money: Annotated[float, _POSITIVE] | None = None
     strikes: Annotated[int, msgspec.Meta(ge=1)] = 3
-    open_seconds: Annotated[float, _POSITIVE] = 30.0
+    open_seconds: Annotated[float, _POSITIVE] = 2.0
     lower_tier: bool = False
 
     def fits(self, modality: str, task: str) -> bool:

@@ -12,15 +12,12 @@ from typing import Final, Self
 
 from sqlalchemy import bindparam, delete, func, select
 
-from innkeeper.conversation.state import MAX_STATES, StoredState
+from innkeeper.conversation.state import MAX_CHAT_STATES, MAX_STATES, StoredState
 from innkeeper.library.db.columns import moment_text
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.log_tables import conversation_states as states
 from innkeeper.library.db.private import PrivateDatabase
 from innkeeper.library.db.rows import upsert
-
-MAX_CONVERSATION_STATES: Final = 64
-"""States of one conversation that are kept (no error: older ones are forgotten)."""
 
 DAYS: Final = 90
 """Days after which a conversation that nobody goes on with is forgotten."""
@@ -49,15 +46,15 @@ class ConversationStates:
         """States of this process alone, in memory: those that nobody goes on with are forgotten first."""
         return cls(PrivateDatabase(states, size=size, age=states.c.updated_at))
 
-    def get(self, scope: str, keys: Sequence[str]) -> bytes | None:
-        """The state of the first of these keys that has one."""
+    def get(self, scope: str, keys: Sequence[str]) -> tuple[str, bytes] | None:
+        """The first of these keys that has a state, and the state."""
         with self.db.reading() as connection:
             for start in range(0, len(keys), _AT_ONCE):
                 some = keys[start : start + _AT_ONCE]
                 states = {row.chat: row.state for row in connection.execute(_KNOWN, {"of": scope, "keys": some})}
                 key = next((key for key in some if key in states), None)
                 if key is not None:
-                    return str(states[key]).encode()
+                    return key, str(states[key]).encode()
         return None
 
     def last(self, scope: str) -> StoredState | None:
@@ -68,7 +65,7 @@ class ConversationStates:
             row = connection.execute(query).first()
         return None if row is None else StoredState(row.chat, row.state.encode(), row.state_before.encode())
 
-    def put(self, scope: str, stored: StoredState) -> None:
+    def put(self, scope: str, stored: StoredState, most: int = MAX_CHAT_STATES) -> None:
         """Keep a state; of its conversation, those that are too many are forgotten, and now and then old conversations."""
         with self.db.transaction() as connection:
             number = connection.execute(_NEWEST, {"of": scope}).scalar_one() + 1
@@ -79,7 +76,7 @@ class ConversationStates:
                 "updated_at": self.db.now(),
             }
             upsert(connection, states, {"scope": scope, "chat": stored.key, **values})
-            connection.execute(_OLD, {"of": scope, "old": number - MAX_CONVERSATION_STATES})
+            connection.execute(_OLD, {"of": scope, "old": number - most})
         self._puts += 1
         if self._puts % _EACH == 1:
             self.forget()
