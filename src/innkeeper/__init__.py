@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from innkeeper.prompt import UsageError as UsageError
     from innkeeper.service import create_app as create_app
     from innkeeper.taverns import BuildInputs as BuildInputs
+    from innkeeper.taverns import Session as Session
     from innkeeper.taverns import Tavern as Tavern
     from innkeeper.taverns import build as build
     from innkeeper.taverns import replay as replay
@@ -104,7 +105,7 @@ _HOMES: Final = {
         "UsageError",
     ),
     "service": ("create_app",),
-    "taverns": ("BuildInputs", "Tavern", "build", "replay"),
+    "taverns": ("BuildInputs", "Session", "Tavern", "build", "replay"),
     "tokens": ("default_counter",),
 }
 """Where the public names live: package -> names. To publish a name, add it here, above, and to the table of

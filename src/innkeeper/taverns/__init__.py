@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from innkeeper.taverns.registry import Taverns as Taverns
     from innkeeper.taverns.registry import build as build
     from innkeeper.taverns.registry import replay as replay
+    from innkeeper.taverns.session import Session as Session
     from innkeeper.taverns.tavern import Builder as Builder
     from innkeeper.taverns.tavern import Tavern as Tavern
 
@@ -23,6 +24,7 @@ _HOMES: Final = {
     "keywords": ("BuildInputs",),
     "profiles": ("open_profile",),
     "registry": ("TAVERNS", "Taverns", "build", "replay"),
+    "session": ("Session",),
     "tavern": ("Builder", "Tavern"),
 }
 
