@@ -37,6 +37,7 @@ PUBLIC = [
     "ReplayBundle",
     "RouteClient",
     "RunnerConfig",
+    "Session",
     "State",
     "Step",
     "StepConfig",

@@ -27,6 +27,7 @@ from innkeeper.prompt import (
     UnsupportedError,
     UsageError,
 )
+from innkeeper.prompt.block import OriginAsset
 from innkeeper.prompt.data import parse_json, to_json
 from innkeeper.prompt.determinism import noticing
 from innkeeper.prompt.errors import UnknownNameError, Where
@@ -48,6 +49,10 @@ _FORMAT: Final = b"innkeeper-session 1"
 _ASSET: Final = "session"
 
 History = tuple[Message, ...]
+
+
+_INPUTS: Final = {OriginAsset.PERSONA: "user", OriginAsset.LOREBOOK: "lorebooks", OriginAsset.INJECTION: "injections"}
+"""The inputs of assets whose origins have another name."""
 
 
 class Rebuilt(msgspec.Struct, frozen=True):
@@ -87,8 +92,9 @@ class SessionBuild:
         if macros:
             names = ", ".join(f"{{{{{macro}}}}}" for macro in macros)
             return f"{names} may give another text each time"
+        own = "" if block.origin is None else _INPUTS.get(block.origin.asset, block.origin.asset)
         if self.changed:
-            return f"changed inputs: {', '.join(self.changed)}"
+            return f"changed: {own if own in self.changed else ', '.join(self.changed)}"
         return "the build reads the time or draws numbers" if self.volatile else "the step that made it ran again"
 
 
