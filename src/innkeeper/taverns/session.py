@@ -51,7 +51,11 @@ _ASSET: Final = "session"
 History = tuple[Message, ...]
 
 
-_INPUTS: Final = {OriginAsset.PERSONA: "user", OriginAsset.LOREBOOK: "lorebooks", OriginAsset.INJECTION: "injections"}
+_INPUTS: Final[dict[str, str]] = {
+    OriginAsset.PERSONA: "user",
+    OriginAsset.LOREBOOK: "lorebooks",
+    OriginAsset.INJECTION: "injections",
+}
 """The inputs of assets whose origins have another name."""
 
 
