@@ -17,7 +17,9 @@ from innkeeper.gate.gate import (
     account_ceiling,
     character_ceiling,
 )
+from innkeeper.gate.limits import MAX_SCAN_CHARS
 from innkeeper.gate.tier import Ceilings, Decision, ScanFindings, Tier
+from innkeeper.prompt.errors import LimitError, Where
 
 NOW = datetime(2026, 1, 15, tzinfo=UTC)
 GOOD = AgeVerification(verified=True, method="document", expiry=NOW + timedelta(days=1), verifier="desk")
@@ -274,3 +276,12 @@ def test_answers_are_remembered() -> None:
 def test_things_of_childhood_hold(text: str, passed: bool) -> None:
     """Weak evidence: beside what is sexual it is held, unless an adult's age is told around it; elsewhere it says nothing."""
     assert TierGate.of().check({TextKind.USER_TEXT: text}).decision.passed is passed
+
+
+@pytest.mark.parametrize("observe", [False, True])
+def test_a_text_too_long_to_read_is_a_limit(observe: bool) -> None:
+    """It is refused for its length with its entry, numbers and limit, whatever becomes of doubt."""
+    texts = {TextKind.USER_TEXT: "The road is long.", TextKind.HISTORY: "x" * (MAX_SCAN_CHARS + 1)}
+    with pytest.raises(LimitError, match="MAX_SCAN_CHARS") as caught:
+        TierGate.of().require(texts, observe=observe)
+    assert (caught.value.found, caught.value.where) == (MAX_SCAN_CHARS + 1, Where(path="history"))

@@ -23,7 +23,7 @@ import msgspec
 
 from innkeeper.gate.detector import Detector, Named, default_detector
 from innkeeper.gate.evidence import ABSOLUTE, FAMILY
-from innkeeper.gate.limits import ADULT_AGE
+from innkeeper.gate.limits import ADULT_AGE, MAX_SCAN_CHARS
 from innkeeper.gate.rows import about_ages
 from innkeeper.gate.second_reader import SecondReader, is_lifted, read_again
 from innkeeper.gate.tier import (
@@ -38,6 +38,7 @@ from innkeeper.gate.tier import (
 )
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import EMPTY, FrozenDict
+from innkeeper.prompt.errors import LimitError, Where
 from innkeeper.prompt.once import once
 
 _ABSOLUTE_SCORE: Final = 0.5
@@ -212,7 +213,7 @@ class Checked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TierGate:
-    """The operator's policy and a detector. Its answers raise nothing: `TierDecision.require` does."""
+    """The operator's policy and a detector. `check` and `check_saved` raise nothing: `require` does."""
 
     policy: TierPolicy
     detector: Detector
@@ -258,8 +259,12 @@ class TierGate:
     ) -> TierDecision:
         """The decision, where the texts may pass. With ``observe`` what is only doubtful passes in the general tier.
 
-        Raises `TierBlockedError`.
+        Raises `TierBlockedError`, and `LimitError` for a text longer than `MAX_SCAN_CHARS`.
         """
+        for name, text in texts.items():
+            if isinstance(text, str) and len(text) > MAX_SCAN_CHARS:
+                what, where = "a text that the gate reads", Where(path=str(name))
+                raise LimitError(what, limit="MAX_SCAN_CHARS", allowed=MAX_SCAN_CHARS, found=len(text), where=where)
         # in a context of its own: what a call may take is for its work, and is not spent on the gate
         checked = Context().run(self.check, texts, requested, ceilings)
         decision = checked.decision

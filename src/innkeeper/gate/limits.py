@@ -23,7 +23,7 @@ MAX_LEXICON_PATTERN: Final = 256
 """The longest pattern or context of a detection list, in characters (`LimitError`)."""
 
 MAX_SCAN_CHARS: Final = 2_097_152
-"""Characters of a text that a detector looks at (no error: a longer one is blocked)."""
+"""Characters of a text that a detector looks at (`LimitError` at doors of models; elsewhere a longer one is blocked)."""
 
 MAX_SPANS: Final = 256
 """Finds that are told (no error: the scores count all of them)."""
