@@ -18,7 +18,9 @@ from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.run.extensions import InjectionPosition, active_injections
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
+from innkeeper.taverns.silly.cache_friendly import depth_of, pieces_of_frozen
 from innkeeper.taverns.silly.expansion import LINE_BREAK, Expander, Pieces, cut, in_lines, pieces_of, text_of, trimmed
+from innkeeper.taverns.silly.lines.line import Line, spoken_lines
 from innkeeper.taverns.silly.lore import LoreTexts, note_due, note_text
 from innkeeper.taverns.silly.scene import Scene, depth_prompts, scene_of
 from innkeeper.taverns.silly.scratch import INJECTIONS, LORE_TEXTS, PINNED
@@ -40,13 +42,17 @@ MAX_DEPTH: Final = 10_000
 
 
 class InjectedText(msgspec.Struct, frozen=True, kw_only=True):
-    """An inserted text. ``key`` sorts texts of one ``depth`` of the chat, order and role; the preset's own have none."""
+    """An inserted text. ``key`` sorts texts of one ``depth`` of the chat, order and role; the preset's own have none.
+
+    A ``frozen`` one is sent as it is, at its very place.
+    """
 
     key: str
     pieces: Pieces
     role: str
     depth: int = 0
     order: int = 100
+    frozen: bool = False
 
     @property
     def text(self) -> str:
@@ -96,6 +102,8 @@ def run(state: State, _config: NoConfig) -> None:
             "prefill": lambda: prefill.append(_prefill(scene)),
             "depths": lambda: depths.extend(
                 joined_depths(scene.expand, (*in_chat, *depth_prompts, *depth_lore, *persona))
+                if scene.inputs.cache is None
+                else _friendly(scene, (*in_chat, *depth_prompts, *persona), depth_lore)
             ),
         }
     )
@@ -105,7 +113,7 @@ def run(state: State, _config: NoConfig) -> None:
     state.scratch[INJECTIONS] = Injections(
         before=tuple(text for position, text in pinned.beside if position is InjectionPosition.BEFORE)[::-1],
         after=tuple(text for position, text in pinned.beside if position is InjectionPosition.AFTER),
-        depth=tuple(text for text in depths if text.pieces),
+        depth=(*(text for text in depths if text.pieces), *_frozen(scene, lore)),
         prefill="".join(prefill),
         written=_written(state, (*written, *notes, *depth_lore), persona),
         carried={text.key: text.text for text in persona},  # written after the scan: for the next one
@@ -234,6 +242,27 @@ def _lore(scene: Scene, lore: LoreTexts) -> Iterator[InjectedText]:
         key = f"customDepthWI_{item.depth}_{numbers.get(item.role, 0)}"
         pieces = trimmed(in_lines(*item.texts))
         yield InjectedText(key=key, pieces=pieces, depth=item.depth, role=item.role)
+
+
+def _sent_lines(scene: Scene) -> tuple[Line, ...]:
+    return tuple(scene.lines if scene.inputs.calls_tools else spoken_lines(scene.lines))
+
+
+def _friendly(scene: Scene, texts: Iterable[InjectedText], lore: Iterable[InjectedText]) -> Iterator[InjectedText]:
+    """Texts that are always there, held back for some turns, apart from lore, which comes and goes and stays near the end."""
+    length = len(_sent_lines(scene))
+    for text in joined_depths(scene.expand, texts):
+        depth = text.depth if scene.inputs.cache is None else scene.inputs.cache.depth(text.depth, length)
+        yield msgspec.structs.replace(text, depth=depth)
+    yield from joined_depths(scene.expand, lore)
+
+
+def _frozen(scene: Scene, lore: LoreTexts) -> Iterator[InjectedText]:
+    """Entries that stay where they were first inserted, with nothing replaced in them again."""
+    lines = _sent_lines(scene) if lore.frozen else ()
+    for entry in lore.frozen:
+        pieces, depth = pieces_of_frozen(entry), depth_of(entry, lines)
+        yield InjectedText(key=entry.key, pieces=pieces, depth=depth, role=entry.role, frozen=True)
 
 
 INJECTION: Final = Step("injection", run, NoConfig)

@@ -36,6 +36,7 @@ from innkeeper.taverns.assets import (
     preset_of,
 )
 from innkeeper.taverns.inputs import note_unread, warn_of
+from innkeeper.taverns.silly.cache_friendly import CacheFriendly
 from innkeeper.taverns.silly.extensions.cfg import Guidance, guidance_of, is_missing
 from innkeeper.taverns.silly.extensions.memory import MemorySettings
 from innkeeper.taverns.silly.extensions.note import character_note, note_fields
@@ -116,6 +117,7 @@ class SillyInputs(msgspec.Struct, frozen=True, kw_only=True):
     memory: MemorySettings | None = None
     vectors: VectorSettings | None = None
     bank: tuple[BankFile, ...] = ()
+    cache: CacheFriendly | None = None
     default_note: str = ""
     """The author's note of chats without one of their own, for the macro."""
 
@@ -209,6 +211,7 @@ def read_inputs(state: State) -> SillyInputs:
         memory=_extension(state, MemorySettings, "memory"),
         vectors=_extension(state, VectorSettings, "vectors"),
         bank=_bank(state, assets, filename),
+        cache=_cache(state),
         default_note=str((settings.get("note") or EMPTY).get("default") or ""),
     )
 
@@ -288,6 +291,15 @@ def _extension(state: State, kind: type[T], name: str) -> T | None:
     if settings.get(name) is None or name in (settings.get("disabled_extensions") or ()):
         return None
     return _settings(state, kind, settings[name], name)
+
+
+def _cache(state: State) -> CacheFriendly | None:
+    friendly = CacheFriendly.of(state.request.settings.get("cache_friendly"))
+    if friendly is None or state.request.dialect != "text":
+        return friendly
+    message = "settings.cache_friendly has no effect on text completion"
+    state.note(NoteKind.IGNORED, message, data={"input": "settings.cache_friendly"})
+    return None
 
 
 def _bank(state: State, assets: Assets, filename: str) -> tuple[BankFile, ...]:

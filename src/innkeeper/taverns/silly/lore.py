@@ -29,6 +29,7 @@ from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
 from innkeeper.prompt.text import shorten
 from innkeeper.taverns.assets import assets_of
+from innkeeper.taverns.silly.cache_friendly import Cut, FrozenEntry, freeze, freezes, read_cut, read_frozen
 from innkeeper.taverns.silly.card_texts import separator_of
 from innkeeper.taverns.silly.chat.room import Counting
 from innkeeper.taverns.silly.environment import Outlets
@@ -67,6 +68,7 @@ class LoreTexts(msgspec.Struct, frozen=True, kw_only=True):
     examples: tuple[LoreExamples, ...] = ()
     depth: tuple[DepthLore, ...] = ()
     outlets: dict[str, str] = {}
+    frozen: tuple[FrozenEntry, ...] = ()
 
 
 _FIELDS = {
@@ -111,7 +113,10 @@ def lore_texts(
         else:
             placed[_FIELDS[entry.position]].insert(0, item.pieces)
     return LoreTexts(
-        **{name: tuple(texts) for name, texts in placed.items()},
+        before=tuple(placed["before"]),
+        after=tuple(placed["after"]),
+        an_top=tuple(placed["an_top"]),
+        an_bottom=tuple(placed["an_bottom"]),
         examples=tuple(examples),
         depth=tuple(DepthLore(depth, role, tuple(texts)) for (depth, role), texts in depths.items()),
         outlets={name: "\n".join(texts) for name, texts in outlets.items() if name},
@@ -142,17 +147,23 @@ class Carry(msgspec.Struct, frozen=True):
     """``timed`` is the timed effects' state; ``scans`` are texts by key for the next lore scan.
 
     ``generation`` is the type of the last generation that was not a dry run. ``outlets`` are those that a dry run has left:
-    macros find them until the next scan.
+    macros find them until the next scan. ``frozen`` are the entries that stay in the chat, ``cut`` is where it was cut.
     """
 
     timed: Any = None
     scans: Mapping[str, str] = EMPTY
     generation: str = ""
     outlets: Mapping[str, str] = EMPTY
+    frozen: tuple[FrozenEntry, ...] = ()
+    cut: Cut | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, for ``plan.carry``."""
-        left = {"outlets": dict(self.outlets)} if self.outlets else {}
+        left: dict[str, Any] = {"outlets": dict(self.outlets)} if self.outlets else {}
+        if self.frozen:
+            left["frozen"] = msgspec.to_builtins(self.frozen)
+        if self.cut is not None:
+            left["cut"] = msgspec.to_builtins(self.cut)
         return {"timed": self.timed, "scans": dict(self.scans), "generation": self.generation, **left}
 
 
@@ -168,6 +179,8 @@ def read_carry(raw: Any) -> Carry:
         _texts(raw.get("scans")),
         generation if isinstance(generation, str) else "",
         _texts(raw.get("outlets")),
+        read_frozen(raw.get("frozen")),
+        read_cut(raw.get("cut")),
     )
 
 
@@ -199,8 +212,15 @@ def run(state: State, _config: NoConfig) -> None:
     made: list[LoreTexts] = []
 
     def put() -> None:
-        texts = lore_texts(results[0].activated, reversed_ties=scene.inputs.compat.reversed_ties, edit=_scripts(scene))
-        made.append(_with_separators(scene, texts))
+        edit, activated = _scripts(scene), results[0].activated
+        frozen: tuple[FrozenEntry, ...] = ()
+        if scene.inputs.cache is not None and scene.inputs.cache.freeze:
+            items = [item if edit is None else edit(item) for item in activated if freezes(item)]
+            before, known = read_carry(assets_of(state).lore_state).frozen, {entry.key: entry for entry in lore.entries}
+            frozen = freeze(scene, tuple(_sent(scene))[::-1], items, before, known)
+            activated = tuple([item for item in activated if not freezes(item)])
+        texts = lore_texts(activated, reversed_ties=scene.inputs.compat.reversed_ties, edit=edit)
+        made.append(msgspec.structs.replace(_with_separators(scene, texts), frozen=frozen))
 
     scene.order.follow(
         {

@@ -14,7 +14,7 @@ _SETTINGS: Final = frozenset({
     "character_tags", "character_note", "import_character_book", "regex", "extensions", "on_overflow", "random",
     "prompt_placeholder", "tokenizer", "tool_call_text", "character_allowed_regex", "preset_allowed_regex",
     "disabled_extensions", "cfg", "memory", "vectors", "note", "attachments", "character_attachments", "disabled_attachments",
-    "server", "model_list", "bias_presets", "sd", "expressions",
+    "server", "model_list", "bias_presets", "sd", "expressions", "cache_friendly",
 })  # fmt: skip
 _CARD: Final = frozenset({
     "name", "description", "personality", "scenario", "first_mes", "mes_example", "creator_notes", "system_prompt",

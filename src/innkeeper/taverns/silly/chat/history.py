@@ -19,6 +19,8 @@ from innkeeper.prompt.block import Block
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import FrozenDict, freeze
 from innkeeper.prompt.run.state import State
+from innkeeper.taverns.assets import assets_of
+from innkeeper.taverns.silly.cache_friendly import Cut, is_before
 from innkeeper.taverns.silly.card_texts import without_returns
 from innkeeper.taverns.silly.chat.prompts import Prompt, prompts_of
 from innkeeper.taverns.silly.chat.room import Room, is_empty, message_block
@@ -26,6 +28,7 @@ from innkeeper.taverns.silly.expansion import LINE_BREAK, Pieces, in_lines, piec
 from innkeeper.taverns.silly.injection import MAX_DEPTH, ROLE_ORDER, InjectedText, Injections, note_depths
 from innkeeper.taverns.silly.inputs import SillyInputs
 from innkeeper.taverns.silly.lines.line import Line, note_calls, spoken_lines, without_calls
+from innkeeper.taverns.silly.lore import read_carry
 from innkeeper.taverns.silly.scene import Scene, reasoned, scene_of
 from innkeeper.taverns.silly.scratch import INJECTIONS
 
@@ -33,13 +36,16 @@ from innkeeper.taverns.silly.scratch import INJECTIONS
 class History:
     """The history newest first, with texts at depths in their places, which fills the room there is.
 
-    ``continued`` is the message to go on with, taken out and as it is written; ``prefill`` what a reply begins with before it.
+    ``continued`` is the message to go on with, taken out and as it is written; ``prefill`` what a reply begins with before it;
+    ``cut`` where a turn before has cut the chat.
     """
 
-    def __init__(self, scene: Scene, texts: Iterable[InjectedText], prefill: str = "") -> None:
+    def __init__(self, scene: Scene, texts: Iterable[InjectedText], prefill: str = "", cut: Cut | None = None) -> None:
         self.continued: tuple[Block, ...] = ()
         self._scene, self._skipped, self.last_text = scene, 0, ""
-        self._lines = list(scene.lines if scene.inputs.calls_tools else spoken_lines(scene.lines))
+        lines = list(scene.lines if scene.inputs.calls_tools else spoken_lines(scene.lines))
+        before = sum(is_before(line, cut, scene) for line in lines) if cut is not None else 0
+        self._cut, self._lines = (lines[:before], lines[before:]) if before < len(lines) else ([], lines)
         continued = self._lines.pop() if scene.type == "continue" and self._lines else None
         self._texts: dict[int, list[InjectedText]] = {}
         for text in texts:
@@ -74,6 +80,8 @@ class History:
                 room.omit([*(block for block in unit if block.source == "injection"), *self.rest()])
                 break
             taken += [block for block in unit if block.content or not is_empty(block)]
+        room.omit(self._written(self._cut))
+        self._cut = []
         room.open("chatHistory")[:0] = reversed(taken)
 
     def _units(self) -> Iterator[list[Block]]:
@@ -106,21 +114,27 @@ class History:
             yield from self._at(deeper)
 
     def _at(self, depth: int) -> Iterator[list[Block]]:
-        self._injected = list(reversed(of_depth(self._texts.pop(depth, []), depth)))
+        texts = self._texts.pop(depth, [])
+        frozen = [text for text in texts if text.frozen]
+        self._injected = list(
+            reversed(of_depth([text for text in texts if not text.frozen] if frozen else texts, depth))
+        )
         while self._injected:
             yield [again_expanded(self._scene, self._injected.pop())]
+        for text in frozen:
+            yield [message_block(text.role, text.pieces, "injection", "chatHistory", group="history", depth=depth)]
 
     def rest(self) -> list[Block]:
         """What no unit was made of, newest first, as it is written; afterwards nothing is left."""
         deeper = [block for depth in sorted(self._texts) for block in of_depth(self._texts[depth], depth)]
-        lines = list(self._written())
+        lines = [*self._written(self._lines), *self._written(self._cut)]
         rest = [*reversed(self._injected), *lines, *deeper]
-        self._lines, self._texts, self._injected = [], {}, []
+        self._lines, self._cut, self._texts, self._injected = [], [], {}, []
         return rest
 
-    def _written(self) -> Iterator[Block]:
-        """The lines that are left, newest first, as they are written."""
-        for index, line in enumerate(reversed(self._lines)):
+    def _written(self, lines: list[Line]) -> Iterator[Block]:
+        """Lines that are left out, newest first, as they are written."""
+        for index, line in enumerate(reversed(lines)):
             if not index % _SLICE:
                 charge("macro_expansion", _SLICE * _LEFT_OUT_STEPS)
             yield from _blocks(self._scene, line, expand=False)
@@ -131,7 +145,8 @@ def history_of(state: State) -> History:
     scene, injections = scene_of(state), state.scratch[INJECTIONS]
     if not scene.inputs.calls_tools:
         note_calls(state, scene.lines, "the preset calls no tools", "set its function_calling")
-    return History(scene, _depth_texts(state, scene), injections.prefill)
+    cut = None if scene.inputs.cache is None else read_carry(assets_of(state).lore_state).cut
+    return History(scene, _depth_texts(state, scene), injections.prefill, cut)
 
 
 def _after_prefill(continued: list[Block], prefill: str) -> tuple[Block, ...]:

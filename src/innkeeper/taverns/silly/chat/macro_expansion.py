@@ -13,11 +13,12 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.budget.strategies import Strategy, evictions
+from innkeeper.budget.strategies import Stepped, Strategy, evictions
 from innkeeper.prompt.block import Block, Origin, OriginAsset
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
+from innkeeper.taverns.silly.cache_friendly import CUTS, note_friendly
 from innkeeper.taverns.silly.chat.compilation import Compiled, headed
 from innkeeper.taverns.silly.chat.history import History, again_expanded, history_of
 from innkeeper.taverns.silly.chat.plan_assembly import resolve_greeting
@@ -34,7 +35,7 @@ from innkeeper.taverns.silly.chat.room import (
 from innkeeper.taverns.silly.chat.trimming import SillyTrimmingConfig
 from innkeeper.taverns.silly.expansion import pieces_of
 from innkeeper.taverns.silly.scene import Scene, scene_of
-from innkeeper.taverns.silly.scratch import COMPILED, FILLED
+from innkeeper.taverns.silly.scratch import COMPILED, FILLED, LORE_TEXTS
 from innkeeper.text.javascript.values import strip
 
 
@@ -43,6 +44,10 @@ def run(state: State, _config: NoConfig) -> None:
     config, scene = state.configs.get("trimming"), scene_of(state)
     strategy = config.cutting() if isinstance(config, SillyTrimmingConfig) else None
     budget = scene.inputs.context_tokens
+    if (friendly := scene.inputs.cache) is not None:
+        strategy = strategy or Stepped(step_tokens=max(budget // CUTS, 1))
+        fired = () if state.result.lore is None else [item.compiled.key for item in state.result.lore.activated]
+        note_friendly(state, friendly, state.scratch[LORE_TEXTS].frozen, fired)
     room = Room(UNBOUNDED if strategy else budget, scene.count, scene.counted_by)
     history = history_of(state)
     resolve_greeting(state, scene)

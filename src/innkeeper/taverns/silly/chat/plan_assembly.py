@@ -19,11 +19,12 @@ from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
 from innkeeper.prompt.run.variables import StagedVariables
 from innkeeper.taverns.assets import NOTE_KEYS
+from innkeeper.taverns.silly.cache_friendly import cut_of
 from innkeeper.taverns.silly.chat.room import is_empty
 from innkeeper.taverns.silly.expansion import LINE_BREAK, Expander
 from innkeeper.taverns.silly.lore import Carry
 from innkeeper.taverns.silly.scene import Scene, scene_of
-from innkeeper.taverns.silly.scratch import ASSEMBLED, FILLED, INJECTIONS
+from innkeeper.taverns.silly.scratch import ASSEMBLED, FILLED, INJECTIONS, LORE_TEXTS
 from innkeeper.taverns.silly.scripts.run import ScriptUse
 from innkeeper.taverns.silly.settings import listed
 from innkeeper.text.javascript.values import strip
@@ -49,8 +50,11 @@ def set_plan(state: State, blocks: Iterable[Block]) -> Plan:
     scene, lore = scene_of(state), state.result.lore
     generation, carried = scene.expand.env.generation, state.scratch[INJECTIONS].carried
     outlets = dict(state.result.outlets) if scene.inputs.generation.dry_run else EMPTY
-    state.result.carry = Carry(lore.state if lore is not None else None, carried, generation, outlets).to_dict()
     state.result.plan = plan = Plan(blocks=tuple(blocks))
+    cut = cut_of(scene, plan.blocks)
+    frozen = tuple(entry for entry in state.scratch[LORE_TEXTS].frozen if cut is None or entry.behind >= cut.first - 1)
+    timed = lore.state if lore is not None else None
+    state.result.carry = Carry(timed, carried, generation, outlets, frozen, cut).to_dict()
     state.result.stored = stored_by(state, scene, plan)
     state.stat("plan_blocks", len(plan.blocks))
     return plan
