@@ -13,7 +13,6 @@ It reads a text in every form that hides a word from a comparison but not from a
 from __future__ import annotations
 
 import hashlib
-import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
@@ -214,11 +213,7 @@ class Detector:
         if plain is not None:
             mentions += _in_phrases(text, plain, mentions)
         mentions.sort()  # costs less than hashing them; each is taken once
-        distinct = [
-            each
-            for each, before in zip(mentions, chain((None,), mentions), strict=False)
-            if each != before and not _is_number(text, each)
-        ]
+        distinct = [each for each, before in zip(mentions, chain((None,), mentions), strict=False) if each != before]
         return without_endearments(text, _with_families(text, plain, _of_persons(plain, distinct)))
 
     def _listed(self, view: TextView, failed: list[str], *, first: bool) -> Iterator[Mention]:
@@ -307,21 +302,6 @@ def _read(view: TextView, text: str, mentions: list[Mention], seen: _Seen) -> se
         _mention(age, *view.source_span(age.start, age.end)) for age in read_ages(view, vocabulary, hits, text)
     ]
     return hits.turned
-
-
-_DIGITS: Final = re.compile(r"[\d!\"$'()*+,./:;<=>?@\[\]^_`{|}~-]+")
-_LONG_NUMBER: Final = re.compile(r"\d{5}|\d\.\d{3}")
-
-
-def _is_number(text: str, each: Mention) -> bool:
-    """Whether a word, or an age within a long number, was read in digits alone: they stand for letters only beside letters."""
-    if not _DIGITS.fullmatch(text, each.start, each.end):
-        return False
-    if each.category == "sexual" and each.own:
-        return True
-    end = text.find(" ", each.end)
-    run = text[text.rfind(" ", 0, each.start) + 1 : len(text) if end < 0 else end]
-    return _DIGITS.fullmatch(run) is not None and _LONG_NUMBER.search(run) is not None
 
 
 def _in_phrases(text: str, plain: TextView, mentions: list[Mention]) -> list[Mention]:

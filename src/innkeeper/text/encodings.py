@@ -19,7 +19,7 @@ _FEWEST: Final = 4
 
 _LONG: Final = re.compile(r"[A-Za-z0-9+/_\-]{10,}={0,6}(?:\r?\n[A-Za-z0-9+/_\-]{4,}={0,2})*")
 _HEX: Final = re.compile(
-    r"(?<![0-9A-Za-z])(?:0x|\\x|=|%|U\+00)?[2-7c-f][0-9a-fA-F](?:(?:[\s,;:\-]{1,2}|(?=[0-9a-fA-F=%\\]))(?:0x|\\x|=|%|U\+00)?[0-9a-fA-F]{2}){3,}"
+    r"(?<![0-9A-Za-z.])(?:0x|\\x|=|%|U\+00)?[2-7c-f][0-9a-fA-F](?:(?:[\s,;:\-]{1,2}|(?=[0-9a-fA-F=%\\]))(?:0x|\\x|=|%|U\+00)?[0-9a-fA-F]{2}){3,}(?![0-9A-Za-z])"
 )
 _HEX_BYTE: Final = re.compile(r"(?:0x|\\x|=|%|U\+00)?([0-9a-fA-F]{2})")
 _PERCENT: Final = re.compile("(?:%[89a-fA-F][0-9a-fA-F])+")

@@ -48,6 +48,9 @@ _REFERENCE: Final = re.compile(
 )
 """Characters written by their numbers, as HTML, JSON and addresses have them."""
 
+_LONG_NUMBER: Final = re.compile(r"(?<![^\W_])(?:\d+\.\d{3,}|\d{5,})(?![^\W_])")
+"""A number of an order, a measure: its digits stand for no letters, which digits do beside letters alone."""
+
 _SPELLED: Final = 3
 """From so many single letters in a row on, they are read as a word that is spelled out."""
 
@@ -113,7 +116,7 @@ def turned_views(text: str, way: str) -> Iterator[TextView]:
 
 
 def _views(text: str, before: OffsetMap) -> Iterator[TextView]:
-    text = with_plain_signs(text)
+    text = _LONG_NUMBER.sub(lambda number: " " * len(number[0]), with_plain_signs(text))
     # most texts fold to themselves but for case, which keeps every offset: no map is made for them
     folded, offsets = (text.lower(), before) if is_plain(text) else (text.translate(FOLDS), Folded(text, before))
     charge("views", 1 + _STEPS_A_CHARACTER * len(folded))
