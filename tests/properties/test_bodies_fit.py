@@ -217,10 +217,25 @@ WITH_A_TOOL: Final = {
 """A window that has room for the text or for the tool, by counts of different hands."""
 
 
+WITH_A_PICTURE: Final = {
+    "history": [{"role": "user", "content": [{"type": "text", "text": "lantern "}, picture(1, 1)]}],
+    "message": "lantern ",
+    "context_window": 114,
+    "reserved_tokens": 0,
+}
+"""A window that has room for the picture by SillyTavern's count alone."""
+
+TWO_LIMITS: Final = {"max_completion_tokens": 1, "max_tokens": -1}
+"""One limit that counts, and one that is none."""
+
+
 @pytest.mark.parametrize("tavern", sorted(TAVERNS))
 @given(dialect=st.sampled_from(SHAPES), request=requests, is_named=st.booleans())
 @example(dialect="anthropic", request=WITH_A_TOOL, is_named=False)
 @example(dialect="anthropic", request={**WITH_A_TOOL, "reserved_tokens": 1}, is_named=True)
+@example(dialect="google", request=WITH_A_PICTURE, is_named=False)
+@example(dialect="gemini", request={"history": [], "message": "\n", "context_window": 20}, is_named=True)
+@example(dialect="anthropic", request={**WITH_A_TOOL, "options": TWO_LIMITS}, is_named=True)
 @settings(max_examples=60, deadline=None)
 def test_bodies_fit(tavern: str, dialect: str, request: dict[str, Any], is_named: bool) -> None:
     """Used and reserved are within the window, in every tavern and dialect, whatever is in the request."""

@@ -18,7 +18,7 @@ import msgspec
 from innkeeper.budget.costing import Cost, Costing, count_texts, sent_metadata, shape_of
 from innkeeper.budget.report import EvictionRecord, TrimReport
 from innkeeper.budget.trim import TokenRoom
-from innkeeper.prompt import Block, InnkeeperError, MaxTokensExceededError, Note, Payload, Plan, TokenCounter
+from innkeeper.prompt import Block, InnkeeperError, MaxTokensExceededError, Message, Note, Payload, Plan, TokenCounter
 from innkeeper.prompt.block import Origin
 from innkeeper.prompt.dialect import REPLY_LIMITS, reply_limit
 from innkeeper.prompt.text import escaped, shorten
@@ -340,23 +340,36 @@ def text_of(plan: Plan) -> str | None:
 
 
 def marks_of(plan: Plan, costing: Costing, tokens: int) -> int:
-    """Return the tokens of a plan's text besides those of its messages: role marks, separators. 0 for messages."""
+    """Return the tokens of a plan's text besides those of its messages: role marks, separators; of messages, the filler."""
     if costing.framing.fields != ("content",):
-        return 0
+        return _filler_tokens(plan, costing)
     text = text_of(plan)
     return 0 if text is None else max(count_texts(costing.counter, [text], costing.model)[0] - tokens, 0)
+
+
+def _filler_tokens(plan: Plan, costing: Costing) -> int:
+    """Return the tokens of the user's text that a dialect puts in where nobody but the system speaks."""
+    rules = getattr(costing.shape, "rules", None)
+    if rules is None or not rules.repair or any(map(_speaks, plan.sent_blocks())):
+        return 0
+    return sum(costing.totals([Message("user", str(plan.options.get("filler") or "Begin."))]))
+
+
+def _speaks(block: Block) -> bool:
+    return block.role != "system" and bool(block.content.strip() or block.attachments or block.message_metadata)
 
 
 class RenderGuard(msgspec.Struct, frozen=True):
     """Knows how a build has counted its plan, and refuses a rendering that is larger than the window.
 
     ``used`` are the tokens of the plan as it was built. What a build does not know is counted here: a dialect that was not named,
-    options given at rendering. Without ``room`` there is no window.
+    options given at rendering, media of a plan that was filled ``by_tavern``. Without ``room`` there is no window.
     """
 
     costing: Costing
     room: TokenRoom | None = None
     used: int = 0
+    by_tavern: bool = False
 
     def free_for_answer(self, most: int) -> int | None:
         """How long an answer may be that nobody reserved tokens for, ``most`` at most; ``None`` without a window."""
@@ -396,10 +409,21 @@ class RenderGuard(msgspec.Struct, frozen=True):
             sends=sent_metadata(dialect, plan.dialects, options),
             shape=shape_of(dialect, plan.dialects),
         )
+        sent = plan.sent_blocks()
+        if self.by_tavern and any(block.attachments for block in sent):
+            fixed = costing.framing.reply + other.tool_tokens(plan.tools) + other.option_tokens(plan.options)
+            whole = max(sum(other.totals(sent)), sum(other.totals(list(map(_without_costs, sent)))))
+            return max(more, 0) + max(whole + fixed - self.used, 0)
         if other == costing:
             return max(more, 0)
-        rich = [block for block in plan.sent_blocks() if block.attachments or block.message_metadata]
+        rich = [block for block in sent if block.attachments or block.message_metadata]
         return max(more, 0) + max(sum(other.totals(rich)) - sum(costing.totals(rich)), 0)
+
+
+def _without_costs(block: Block) -> Block:
+    """The block without what its tavern says that its media cost: other providers take other prices."""
+    items = tuple([msgspec.structs.replace(item, tokens=None) for item in block.attachments])
+    return msgspec.structs.replace(block, attachments=items)
 
 
 _SHAPING: Final = ("instruct", "chat_template", "separator", "response_format")

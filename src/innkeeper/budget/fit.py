@@ -125,7 +125,8 @@ def fit_state(state: State, config: FitConfig | None = None) -> None:
         guard = RenderGuard(costing)
     elif strategy.name == Fill.name and not config.recounts(state, plan, costing):
         _check_filling(state, config, plan, strategy, room)
-        guard = RenderGuard(costing, room, plan.trim_report.final_tokens + _besides(state, plan, costing, room))
+        used = plan.trim_report.final_tokens + _besides(state, plan, costing, room)
+        guard = RenderGuard(costing, room, used, by_tavern=plan.dialect is None)
     else:
         _check_filling(state, config, plan, strategy, room)
         guard = RenderGuard(costing, room, _evicted(state, plan, strategy, costing, room))
@@ -162,13 +163,13 @@ def _evicted(state: State, plan: Plan, strategy: Strategy, costing: Costing, roo
 def _limit_answer(state: State, reserve: int) -> None:
     """Set the option that limits the answer, unless the request's own options do: the reserve, or none where there is none."""
     options, asked = state.result.options, state.request.options
+    for name in REPLY_LIMITS:
+        if asked.get(name) is not None and not reply_limit({name: asked[name]}):
+            options.pop(name, None)
+            message = f"option {name!r} is not sent: {shorten(repr(asked[name]), 40)} is no number of tokens"
+            state.note(NoteKind.LOSS, message, data={"input": f"options.{name}"})
     if reply_limit(asked):
         return
-    names = [name for name in REPLY_LIMITS if asked.get(name) is not None]
-    if names:
-        shown = shorten(repr(asked[names[0]]), 40)
-        message = f"option {names[0]!r} is not sent: {shown} is no number of tokens"
-        state.note(NoteKind.LOSS, message, data={"input": f"options.{names[0]}"})
     of_preset = reply_limit(options) if state.request.reserved_tokens is None else 0
     is_stated = bool(
         state.request.reserved_tokens or of_preset or reserve > 1
