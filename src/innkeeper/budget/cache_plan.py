@@ -232,8 +232,10 @@ def _stable_ends(blocks: Sequence[Block]) -> list[int]:
 
 
 def _moves(blocks: Sequence[Block], index: int, history: int) -> bool:
-    """Whether a message stands among or behind those of the history without being one."""
+    """Whether a message stands among or behind those of the history without being one, or at a depth of it."""
     block = blocks[index]
+    if block.depth > 0 and block.group != BudgetGroup.HISTORY:
+        return True
     return index > history and (block.insertion_point is InsertionPoint.IN_CHAT or block.group != BudgetGroup.HISTORY)
 
 

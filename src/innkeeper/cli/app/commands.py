@@ -82,6 +82,9 @@ SECTIONS: Final[Mapping[str, Mapping[str, CommandEntry]]] = MappingProxyType(
             "regress": CommandEntry(
                 "innkeeper.cli.prompt.regress:regress", "Check what new inputs change in a corpus of chats."
             ),
+            "cache": CommandEntry(
+                "innkeeper.cli.prompt.cache:cache", "Simulate a provider's cache over a chat's turns."
+            ),
             "replay": CommandEntry(
                 "innkeeper.cli.prompt.build:replay", "Build a recorded prompt again and compare the bytes."
             ),
@@ -141,7 +144,7 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = MappingProxyType(
 MOVED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         name: ("library", name)
-        for name in ("cache", "db", "logs", "model", "negative", "provider", "template", "tier", "tool", "vault")
+        for name in ("db", "logs", "model", "negative", "provider", "template", "tier", "tool", "vault")
     }
 )
 """Former names of commands, and their new ones."""

@@ -72,12 +72,12 @@ def demo(*, seed: int, max_tokens: int, no_model: bool, folder: Path | None, as_
     request, files = demo_request(folder, seed=seed, max_tokens=max_tokens)
     stage.say(f"Read {', '.join(files)}", files=files)
     if no_model:
-        _planned(stage, request, None)
+        stage.next_turn(_planned(stage, request, None), "Stay ashore.", None)
     else:
         stage.timed("Model ready", _installed)
         with closing(stage.timed("Model loaded", lambda: open_model(None, window=WINDOW))) as handle:
             plan = _planned(stage, request.with_(model=handle.model), handle.counter)
-            stage.answer(plan, handle)
+            stage.next_turn(plan, stage.answer(plan, handle), handle.counter)
         stage.service(examples_dir(folder), max_tokens)
     stage.end()
 
@@ -158,8 +158,8 @@ class _Stage:
             explain_plan(self.console, plan, figures)
             self.console.print()
 
-    def answer(self, plan: Plan, handle: ModelHandle) -> None:
-        """Print the answer as it comes, and its speed."""
+    def answer(self, plan: Plan, handle: ModelHandle) -> str:
+        """Print the answer as it comes, and its speed; return it."""
         begun, first = time.monotonic(), [0.0]
 
         def hear(piece: str) -> None:
@@ -179,6 +179,20 @@ class _Stage:
             f"First word after {first[0]:.2f} s ({usage.get('prompt_tokens', 0)} tokens read), "
             f"{count} tokens answered in {spent:.2f} s ({rate:.0f} tokens/s)"
         )
+        return reply.text
+
+    def next_turn(self, plan: Plan, answer: str, counter: TokenCounter | None) -> None:
+        """Print what the model's cache will serve of the next prompt, and what ends it."""
+        from innkeeper.budget import cache_plan
+        from innkeeper.prompt import BuildRequest, Message, Ports
+        from innkeeper.taverns import build
+
+        request = plan.request or BuildRequest()
+        history = (*request.history, Message("user", request.message), Message("assistant", answer or "..."))
+        after = build(request.with_(history=history, message=QUESTION), Ports(token_counter=counter))
+        cached = cache_plan(after, "local", plan, counter=counter)
+        end = "" if cached.cause is None else f"; it ends at message {cached.cause.index + 1}: {cached.cause.why}"
+        self.say(f"Next turn: the cache serves {cached.read} of {cached.total} tokens{end}", cache=cached.to_dict())
 
     def service(self, folder: Path, max_tokens: int) -> None:
         """Ask the same card behind the service, and print the two lines that do it."""

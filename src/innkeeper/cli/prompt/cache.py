@@ -1,0 +1,79 @@
+"""``innkeeper cache``: what a provider's prefix cache would do for the turns of a chat."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from innkeeper.cli.app.commands import CommandEntry, LazyGroup, examples, json_option
+from innkeeper.cli.prompt.asset_options import asset_options, turn_options
+from innkeeper.cli.settings import completion
+
+
+@click.group(
+    cls=LazyGroup,
+    entries={
+        name: CommandEntry(f"innkeeper.cli.keep.db:{name}", f"What is called library cache {name} now.")
+        for name in ("show", "rebuild")
+    },
+)
+def cache() -> None:
+    """See what a provider's cache does for a chat."""
+
+
+@cache.command(
+    epilog=examples(
+        "innkeeper cache simulate wenna.png wenna.chat.jsonl --model claude-sonnet-4-5 --provider anthropic",
+        "innkeeper cache simulate evening.jsonl --card wenna.png --provider openai --svg cache.svg",
+    )
+)
+@click.argument("files", nargs=-1, metavar="FILES...", shell_complete=completion.files)
+@asset_options
+@turn_options
+@click.option("--provider", metavar="NAME", default="anthropic", show_default=True, help="Whose cache.")
+@click.option("--svg", "plot", type=click.Path(path_type=Path), help="Draw the turns into this file.")
+@click.option("--html", "page", type=click.Path(path_type=Path), help="Write table and plot as a page to this file.")
+@click.option("--force", is_flag=True, help="Overwrite files that exist.")
+@json_option
+def simulate(
+    files: tuple[str, ...],
+    *,
+    provider: str,
+    plot: Path | None,
+    page: Path | None,
+    force: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Build every turn of a chat with a sliding, a stepped, a friendly and a frozen prompt; compare what a cache serves.
+
+    FILES are a card, a chat, lorebooks, a preset, a persona, or a build request. The reusable part is how much of each prompt
+    the one before begins with; what is read, and what it costs, follows the provider's rules and the catalogue's prices.
+    """
+    from innkeeper.cli.prompt.assets import AssetFiles
+    from innkeeper.cli.prompt.build import planned
+    from innkeeper.content import save_bytes
+    from innkeeper.prompt import UsageError
+    from innkeeper.prompt.text_table import html_page
+    from innkeeper.taverns.cache_simulation import simulate_cache
+
+    options |= {"dialect": None}
+    with planned(AssetFiles.of(files, options), options) as plan:
+        if plan.request is None:
+            raise UsageError("there is nothing to simulate", hint="name a chat")
+        simulation = simulate_cache(plan.request, provider)
+    table = simulation.table()
+    pages = {plot: simulation.to_svg(), page: html_page(table.title, (table,)) + simulation.to_svg()}
+    for path, text in pages.items():
+        if path is not None:
+            save_bytes(path, text.encode("utf-8", "replace"), force=force)
+            click.echo(f"wrote {path}", err=True)
+    if as_json:
+        click.echo(json.dumps(simulation.to_dict(), ensure_ascii=False))
+    else:
+        from innkeeper.cli.app.render import console, print_tables
+
+        print_tables(console(), (table,))

@@ -1,0 +1,42 @@
+"""The command that simulates a cache: a table, data, a picture, a page."""
+
+import json
+from pathlib import Path
+
+from tests.cli.running import Run
+from tests.shared import ROOT
+
+CARD = ROOT / "examples" / "wenna.png"
+
+
+def chat(path: Path, turns: int = 6) -> str:
+    """A chat file."""
+    lines = [{"name": "Ansel", "is_user": n % 2 == 0, "mes": f"{n} the ferry " * 20} for n in range(2 * turns)]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    return str(path)
+
+
+def test_simulate(run: Run, tmp_path: Path) -> None:
+    """Each setting is a row; the picture and the page are written, and not over files that exist."""
+    words = ("cache", "simulate", CARD, chat(tmp_path / "chat.jsonl"), "--model", "claude-sonnet-4-5")
+    files = ("--svg", str(tmp_path / "a.svg"), "--html", str(tmp_path / "a.html"))
+    found = run(*words, *files)
+    assert found.code == 0
+    assert [word for word in ("sliding", "stepped", "friendly", "frozen") if word in found.out] == [
+        "sliding",
+        "stepped",
+        "friendly",
+        "frozen",
+    ]
+    assert (tmp_path / "a.svg").read_text().startswith("<svg")
+    assert "<table>" in (tmp_path / "a.html").read_text()
+    assert run(*words, *files).code != 0
+    made = run(*words, "--json").data
+    assert [len(layout["turns"]) for layout in made["layouts"]] == [6] * 4
+
+
+def test_errors(run: Run, tmp_path: Path) -> None:
+    """A chat without turns, and a provider without rules, are errors with a hint."""
+    assert run("cache", "simulate", CARD).code == 2
+    words = ("cache", "simulate", CARD, chat(tmp_path / "chat.jsonl"))
+    assert run(*words, "--provider", "nobody").code == 2
