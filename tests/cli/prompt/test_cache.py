@@ -35,6 +35,17 @@ def test_simulate(run: Run, tmp_path: Path) -> None:
     assert [len(layout["turns"]) for layout in made["layouts"]] == [6] * 4
 
 
+def test_plan(run: Run, tmp_path: Path) -> None:
+    """What the cache reads of the second prompt after the first, as a table and as data."""
+    words = ("cache", "plan", chat(tmp_path / "a.jsonl", 30), chat(tmp_path / "b.jsonl", 31), "--card", CARD)
+    more = ("--model", "gpt-4o", "--provider", "openai", "--context-window", "32000")
+    shown = run(*words, *more)
+    assert (shown.code, "read from the cache" in shown.out) == (0, True)
+    made = run(*words, *more, "--json").data
+    assert made["provider"] == "openai"
+    assert 0 < made["read"] < made["total"]
+
+
 def test_errors(run: Run, tmp_path: Path) -> None:
     """A chat without turns, and a provider without rules, are errors with a hint."""
     assert run("cache", "simulate", CARD).code == 2

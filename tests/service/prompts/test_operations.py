@@ -83,6 +83,20 @@ def test_two_prompts_are_compared(gateway: Gateway) -> None:
     assert {change["kind"] for change in told["difference"]["blocks"]} >= {"added"}
 
 
+def test_a_cache_is_planned(gateway: Gateway) -> None:
+    """What a provider's cache reads of the second prompt after the first; nothing where there is no first."""
+    one = {"profile": "wenna", "messages": SAID}
+    _, first = ask(gateway, "cache", {"b": one, "provider": "llamacpp"})
+    assert (first["a"], first["cache"]["read"], first["cache"]["provider"]) == (None, 0, "llamacpp")
+    _, again = ask(gateway, "cache", {"a": one, "b": one, "provider": "llamacpp"})
+    assert again["cache"]["read"] == again["cache"]["total"] > 0
+    other = {**one, "messages": [{"role": "user", "content": "Hm."}]}
+    _, changed = ask(gateway, "cache", {"a": one, "b": other, "provider": "llamacpp"})
+    assert 0 < changed["cache"]["read"] < changed["cache"]["total"]
+    assert changed["cache"]["cause"]["mend"]
+    assert ask(gateway, "cache", {"b": one, "provider": "nobody"})[0] == 404
+
+
 def test_tokens_are_counted(gateway: Gateway) -> None:
     """Of a text, of messages, of a prompt."""
     _, text = ask(gateway, "count", {"text": "hello world", "model": "gpt-4o"})

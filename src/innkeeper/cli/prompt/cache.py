@@ -26,6 +26,38 @@ def cache() -> None:
 
 @cache.command(
     epilog=examples(
+        "innkeeper cache plan monday.json tuesday.json --provider anthropic",
+        "innkeeper cache plan old.preset.json new.preset.json --card wenna.png --chat wenna.chat.jsonl --provider openai",
+    )
+)
+@click.argument("before", metavar="A", shell_complete=completion.files)
+@click.argument("after", metavar="B", shell_complete=completion.files)
+@asset_options
+@turn_options
+@click.option("--provider", metavar="NAME", default="anthropic", show_default=True, help="Whose cache.")
+@click.option("--lifetime", metavar="NAME", help="One of the provider's lifetimes, such as 1h.")
+@json_option
+def plan(before: str, after: str, *, provider: str, lifetime: str | None, as_json: bool, **options: Any) -> None:
+    """Show what a provider's cache reads, stores and costs of prompt B after prompt A was sent, and why not more.
+
+    A and B are build requests, recorded builds, presets, cards, lorebooks, personas, chats, or profiles, as for diff.
+    """
+    from innkeeper.budget import cache_plan
+    from innkeeper.cli.prompt.diff import plans_of
+
+    options |= {"dialect": None}
+    first, second = plans_of(((before,), options), ((after,), options))
+    cached = cache_plan(second, provider, first, lifetime=lifetime)
+    if as_json:
+        click.echo(json.dumps(cached.to_dict(), ensure_ascii=False))
+    else:
+        from innkeeper.cli.app.render import console, print_tables
+
+        print_tables(console(), (cached.table(),))
+
+
+@cache.command(
+    epilog=examples(
         "innkeeper cache simulate wenna.png wenna.chat.jsonl --model claude-sonnet-4-5 --provider anthropic",
         "innkeeper cache simulate evening.jsonl --card wenna.png --provider openai --svg cache.svg",
     )
@@ -61,10 +93,10 @@ def simulate(
     from innkeeper.taverns.cache_simulation import simulate_cache
 
     options |= {"dialect": None}
-    with planned(AssetFiles.of(files, options), options) as plan:
-        if plan.request is None:
+    with planned(AssetFiles.of(files, options), options) as built:
+        if built.request is None:
             raise UsageError("there is nothing to simulate", hint="name a chat")
-        simulation = simulate_cache(plan.request, provider)
+        simulation = simulate_cache(built.request, provider)
     table = simulation.table()
     pages = {plot: simulation.to_svg(), page: html_page(table.title, (table,)) + simulation.to_svg()}
     for path, text in pages.items():

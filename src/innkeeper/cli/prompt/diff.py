@@ -16,6 +16,7 @@ from innkeeper.cli.settings import completion
 
 if TYPE_CHECKING:
     from innkeeper.budget import PlanDiff
+    from innkeeper.prompt import Plan
 
 
 @click.command(
@@ -61,15 +62,23 @@ Side = tuple[Iterable[str], Mapping[str, Any]]
 def compared(before: Side, after: Side) -> PlanDiff:
     """Build two prompts at one time and compare them. Raises what building raises."""
     from innkeeper.budget import plan_diff
+
+    first, second = plans_of(before, after)
+    return plan_diff(first, second)
+
+
+def plans_of(*sides: Side) -> list[Plan]:
+    """Build prompts at one time. Raises what building raises."""
     from innkeeper.cli.prompt.assets import AssetFiles, find_profile
     from innkeeper.cli.prompt.build import planned
     from innkeeper.prompt import utc_now
 
-    plans, now = [], utc_now().isoformat()
-    for names, options in (before, after):
+    now = utc_now().isoformat()
+    plans: list[Plan] = []
+    for names, options in sides:
         since, profiles = thread_time(), [name for name in names if find_profile(name) is not None]
         files = [name for name in names if name not in profiles]
         inputs = {**options, "profile": profiles[0]} if profiles else options
         with planned(AssetFiles.of(files, inputs), inputs, since=since, now=now) as plan:
             plans.append(plan)
-    return plan_diff(plans[0], plans[1])
+    return plans

@@ -1,4 +1,4 @@
-"""Operations on prompts: ``POST /v1/prompts/build|explain|diff|count``, which workers compute.
+"""Operations on prompts: ``POST /v1/prompts/build|explain|diff|cache|count``, which workers compute.
 
 They build either a whole ``request`` (`BuildRequest`, with its assets as data, never as names of files), or a turn over a
 ``profile`` with the client's ``messages``. Nothing is kept and no model is asked.
@@ -64,6 +64,13 @@ class PromptPair(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     b: PromptSource = PromptSource()
 
 
+class CachedPair(PromptPair, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A prompt ``b``, and ``a``, the one that was sent before it, if any; whose cache, and which of its lifetimes."""
+
+    provider: str | None = None
+    lifetime: str | None = None
+
+
 class CountSource(PromptSource, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is counted: a ``text``, ``messages`` without a profile, or a whole prompt."""
 
@@ -119,6 +126,19 @@ def diff(request: PromptPair, scope: WorkerScope) -> dict[str, Any]:
     }
 
 
+def cache(request: CachedPair, scope: WorkerScope) -> dict[str, Any]:
+    """What a provider's cache reads, stores and costs of a prompt, after another one was sent; and why not more.
+
+    ``{a, b, cache}``: the cache plan has the first message that differs, the text that moved it, and the mend.
+    """
+    now, seed = utc_now().isoformat(), fresh_seed()  # one for both, or they would differ by it
+    is_first = request.a.request is None and not request.a.profile
+    before = None if is_first else _built(request.a, scope, "a.", now, seed)
+    after = _built(request.b, scope, "b.", now, seed)
+    planned = after.plan.cache_plan(request.provider, before and before.plan, lifetime=request.lifetime)
+    return {"a": before and _summary(before), "b": _summary(after), "cache": planned.to_dict()}
+
+
 def count(request: CountSource, scope: WorkerScope) -> dict[str, Any]:
     """Tokens of a text, of messages, or of a prompt.
 
@@ -146,6 +166,7 @@ OPERATIONS: Final[Mapping[str, Operation[Any, Any]]] = {
     "build": Operation("prompts.build", build, judged=Judgement.MADE),
     "explain": Operation("prompts.explain", explain, judged=Judgement.MADE),
     "diff": Operation("prompts.diff", diff, judged=Judgement.MADE),
+    "cache": Operation("prompts.cache", cache, judged=Judgement.MADE),
     "count": Operation("prompts.count", count, judged=Judgement.NONE),
 }
 """The operations by the last part of their path."""
