@@ -75,6 +75,11 @@ class Provider(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(data)
 
+    def handle(self) -> None:
+        """Answer requests until the service goes, however it does."""
+        with suppress(OSError):
+            super().handle()
+
     def log_message(self, *_: object) -> None:
         """Say nothing."""
 
@@ -116,16 +121,18 @@ class Running:
 
     def _start(self) -> None:
         program = Path(__file__).with_name("chaos_service.py")
-        self.process = subprocess.Popen(
-            [sys.executable, str(program), str(self._step), *self._words],
-            stdout=subprocess.PIPE,
-            stderr=(self._folder / "said").open("a"),
-            text=True,
-            start_new_session=True,
-            env={**os.environ, "INNKEEPER_HOME": str(self._folder), "INNKEEPER_CONFIG": os.devnull},
-        )
+        with (self._folder / "said").open("a") as said:
+            self.process = subprocess.Popen(
+                [sys.executable, str(program), str(self._step), *self._words],
+                stdout=subprocess.PIPE,
+                stderr=said,
+                text=True,
+                start_new_session=True,
+                env={**os.environ, "INNKEEPER_HOME": str(self._folder), "INNKEEPER_CONFIG": os.devnull},
+            )
         assert self.process.stdout
-        self.process.stdout.readline()
+        with self.process.stdout as shown:
+            shown.readline()
         self.lives.append([])
 
     def _keep(self) -> None:
@@ -336,6 +343,7 @@ def run(database: str, seconds: float, seed: int) -> dict[str, Any]:
             url = server.url()
         provider = ThreadingHTTPServer(("127.0.0.1", 0), Provider)
         threading.Thread(target=provider.serve_forever, daemon=True).start()
+        stack.callback(provider.server_close)
         stack.callback(provider.shutdown)
         port = _free_port()
         words = ["serve", "--port", str(port), "--no-grpc", "--workers", "2", "--states", "database", "--database", url]

@@ -119,6 +119,7 @@ def fit_state(state: State, config: FitConfig | None = None) -> None:
     _limit_answer(state, reserve)
     room = _room(plan, window, reserve)
     strategy = _strategy_in(state)
+    is_open = plan.dialect is None and strategy.name == Fill.name
     if room is None:
         if state.request.model and state.request.context_window is None:
             note_unknown_window(state, "nothing is left out of the prompt")
@@ -126,10 +127,10 @@ def fit_state(state: State, config: FitConfig | None = None) -> None:
     elif strategy.name == Fill.name and not config.recounts(state, plan, costing):
         _check_filling(state, config, plan, strategy, room)
         used = plan.trim_report.final_tokens + _besides(state, plan, costing, room)
-        guard = RenderGuard(costing, room, used, by_tavern=plan.dialect is None)
+        guard = RenderGuard(costing, room, used, by_tavern=is_open)
     else:
         _check_filling(state, config, plan, strategy, room)
-        guard = RenderGuard(costing, room, _evicted(state, plan, strategy, costing, room))
+        guard = RenderGuard(costing, room, _evicted(state, plan, strategy, costing, room), by_tavern=is_open)
     blocks = made.blocks if state.result.plan is None else state.result.plan.blocks
     state.result.plan = made.with_(blocks=blocks, guard=guard)
     state.result.notes.extend(_unknown_notes(state.result.plan.enabled_blocks, costing, state.step, state.result.notes))
