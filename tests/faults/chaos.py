@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple
 
 import httpx
 
@@ -113,6 +113,7 @@ class Running:
         self._step = folder / "step"
         self.step(0)
         self.lives: list[list[int]] = []
+        self._shown: list[IO[str]] = []
         self.deaths: list[int] = []
         self._ending = self._killed = False
         self._start()
@@ -131,8 +132,8 @@ class Running:
                 env={**os.environ, "INNKEEPER_HOME": str(self._folder), "INNKEEPER_CONFIG": os.devnull},
             )
         assert self.process.stdout
-        with self.process.stdout as shown:
-            shown.readline()
+        self._shown.append(self.process.stdout)  # open until the end: a service that cannot write to it ends
+        self.process.stdout.readline()
         self.lives.append([])
 
     def _keep(self) -> None:
@@ -173,7 +174,10 @@ class Running:
         self._ending = True
         self._watch.join()
         self.process.terminate()
-        return self.process.wait(60)
+        code = self.process.wait(60)
+        for shown in self._shown:
+            shown.close()
+        return code
 
 
 def _children(pid: int) -> list[int]:

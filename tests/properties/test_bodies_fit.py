@@ -235,6 +235,7 @@ TWO_LIMITS: Final = {"max_completion_tokens": 1, "max_tokens": -1}
 @example(dialect="anthropic", request={**WITH_A_TOOL, "reserved_tokens": 1}, is_named=True)
 @example(dialect="google", request=WITH_A_PICTURE, is_named=False)
 @example(dialect="gemini", request={"history": [], "message": "\n", "context_window": 20}, is_named=True)
+@example(dialect="anthropic", request={"history": [], "message": "\n", "context_window": 20}, is_named=False)
 @example(dialect="anthropic", request={**WITH_A_TOOL, "options": TWO_LIMITS}, is_named=True)
 @settings(max_examples=60, deadline=None)
 def test_bodies_fit(tavern: str, dialect: str, request: dict[str, Any], is_named: bool) -> None:

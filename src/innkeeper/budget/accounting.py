@@ -417,7 +417,8 @@ class RenderGuard(msgspec.Struct, frozen=True):
         if other == costing:
             return max(more, 0)
         rich = [block for block in sent if block.attachments or block.message_metadata]
-        return max(more, 0) + max(sum(other.totals(rich)) - sum(costing.totals(rich)), 0)
+        filler = max(_filler_tokens(plan, other) - _filler_tokens(plan, costing), 0)
+        return max(more, 0) + max(sum(other.totals(rich)) - sum(costing.totals(rich)), 0) + filler
 
 
 def _without_costs(block: Block) -> Block:
