@@ -82,6 +82,7 @@ def test_presets_keep_unknown_fields(version: int, is_packed: bool) -> None:
         (packed_preset({}, password=b"other"), FormatError, "cannot be decrypted"),
         (packed_preset([1]), FormatError, "no object"),
     ],
+    ids=lambda value: "data" if isinstance(value, bytes) else None,
 )
 def test_broken_presets_say_what_is_wrong(data: bytes, error: type[InputError], words: str) -> None:
     """Each error names the file and what is wrong with it."""
