@@ -177,6 +177,7 @@ def test_alternatives() -> None:
     [
         (lambda one: one.edit(3, "x"), UsageError),
         (lambda one: one.delete(-2), UsageError),
+        (lambda one: one.delete(0, -1), UsageError),
         (lambda one: one.swipe(5), UsageError),
         (lambda one: one.branch("main"), UsageError),
         (lambda one: one.branch("far", 9), UsageError),
@@ -209,6 +210,25 @@ def test_stored_sessions_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "MAX_SESSION_BYTES", 10)
     with pytest.raises(LimitError):
         Session.from_bytes(data, owner="me")
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"version": 5}, FormatError),
+        ({"histories": []}, FormatError),
+        ({"histories": {"main": 3}}, FormatError),
+        ({"request": None}, FormatError),
+        ({"branch": "gone"}, FormatError),
+        ({"histories": {str(number): [] for number in range(2_000)} | {"main": []}}, LimitError),
+    ],
+)
+def test_stored_sessions_of_other_makers(change: dict[str, Any], error: type[InnkeeperError]) -> None:
+    """Bytes with a right digest and wrong contents are typed errors."""
+    form, _, content = Session(request("vibe")).to_bytes().split(b"\n", 2)
+    forged = json.dumps({**json.loads(content), **change}).encode()
+    with pytest.raises(error):
+        Session.from_bytes(b"\n".join((form, session._digest(forged).encode(), forged)))
 
 
 def test_threads() -> None:

@@ -31,6 +31,8 @@ from innkeeper.prompt.block import OriginAsset
 from innkeeper.prompt.data import parse_json, to_json
 from innkeeper.prompt.determinism import noticing
 from innkeeper.prompt.errors import UnknownNameError, Where
+from innkeeper.prompt.misfit import Misfit
+from innkeeper.prompt.once import convert
 from innkeeper.taverns.inputs import read_keywords
 from innkeeper.taverns.keywords import BuildInputs, lists_inputs
 from innkeeper.taverns.registry import TAVERNS, Taverns
@@ -116,6 +118,16 @@ class _Branches:
         return _Branches(request, self.name, {**self.histories, self.name: history})
 
 
+class _Stored(msgspec.Struct, frozen=True):
+    """What a stored session holds."""
+
+    version: str
+    owner: str
+    branch: str
+    request: dict[str, Any]
+    histories: dict[str, list[Any]]
+
+
 class Session:
     """A chat with everything its prompt depends on. Safe to use from several threads: each call sees one whole state.
 
@@ -180,6 +192,8 @@ class Session:
 
         def shorter(history: History) -> History:
             first = _index(history, index)
+            if count < 0:
+                raise UsageError(f"{count} messages cannot be removed", hint="give how many, 0 or more")
             return (*history[:first], *history[first + count :])
 
         return self._edit(shorter)
@@ -308,16 +322,22 @@ class Session:
         digest, _, content = rest.partition(b"\n")
         if form != _FORMAT or digest.decode("ascii", "replace") != _digest(content):
             raise FormatError("not a whole stored session", where=Where(asset=_ASSET), hint="build the session again")
-        fields = parse_json(content, asset=_ASSET)
-        if fields["version"] != VERSION:
-            message = f"a session of version {fields['version']}; this is {VERSION}"
+        try:
+            stored = convert(parse_json(content, asset=_ASSET), _Stored)
+        except Misfit as error:
+            raise FormatError(f"not a stored session: {error}", where=Where(asset=_ASSET)) from error
+        if stored.version != VERSION:
+            message = f"a session of version {stored.version}; this is {VERSION}"
             raise UnsupportedError(message, where=Where(asset=_ASSET), hint="build the session again from its chat")
-        if fields["owner"] != _digest(owner.encode()):
+        if stored.owner != _digest(owner.encode()):
             raise UsageError("this session belongs to another owner", hint="open it with the owner it was stored for")
-        session = cls(fields["request"], ports, taverns=taverns)
-        histories = {name: tuple(map(Message.of, history)) for name, history in fields["histories"].items()}
-        name = fields["branch"]
-        session._now = _Branches(session.request, name, histories).with_history(histories[name])
+        if stored.branch not in stored.histories:
+            raise FormatError(f"the session has no branch {stored.branch!r:.60}", where=Where(asset=_ASSET))
+        if len(stored.histories) > MAX_SESSION_BRANCHES:
+            raise LimitError("the branches of a session", limit="MAX_SESSION_BRANCHES", allowed=MAX_SESSION_BRANCHES)
+        session = cls(stored.request, ports, taverns=taverns)
+        histories = {name: tuple(map(Message.of, history)) for name, history in stored.histories.items()}
+        session._now = _Branches(session.request, stored.branch, histories).with_history(histories[stored.branch])
         return session
 
 
