@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.budget import CachePlan, cache_plan, cache_rule
+from innkeeper.budget import CachePlan, accounting, cache_plan, cache_rule
 from innkeeper.budget.cache_rules import RULES
 from innkeeper.prompt import Block, Origin, Plan, UnknownNameError, UsageError
 from innkeeper.taverns import silly
@@ -172,3 +172,19 @@ def test_what_cannot_be_planned() -> None:
     with pytest.raises(UsageError, match="not built by a tavern"):
         _plan(HEAD).cache_plan("openai")
     assert "paid in full" in str(plan.cache_plan("openai"))
+
+
+def test_other_tools_end_it_all() -> None:
+    """Tools stand before all messages: they are counted, and with other ones nothing is served."""
+    tool = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
+    bare = silly.build(character=CARD, history=TALK, model="gpt-4o")
+    plan = bare.with_(tools=(tool,))
+    same, other = cache_plan(plan, "openai", plan), cache_plan(plan, "openai", bare)
+    assert same.total > cache_plan(bare, "openai").total
+    assert (other.read, other.cause and other.cause.kind, other.cause and other.cause.lost) == (0, "tools", other.total)
+
+
+def test_the_total_is_that_of_the_accounting() -> None:
+    """One sum: the plan's own, with tools and the start of the reply."""
+    plan = silly.build(character=CARD, history=TALK, model="gpt-4o")
+    assert cache_plan(plan, "openai").total == accounting(plan).total

@@ -13,10 +13,12 @@ __all__ = ["FakeModel"]
 class FakeModel:
     """Says its lines one after the other, word by word; an exception among them is raised, after ``before`` words of the next.
 
-    What it was asked is in ``asked``: model, messages and options of each call.
+    What it was asked is in ``asked``: model, messages and options of each call. ``cached`` are tokens
+    that it says a cache served.
     """
 
-    def __init__(self, *lines: str | BaseException, before: int = 0) -> None:
+    def __init__(self, *lines: str | BaseException, before: int = 0, cached: int | None = None) -> None:
+        self.cached = cached
         self.lines = list(lines)
         self.before = before
         self.asked: list[dict[str, Any]] = []
@@ -34,7 +36,7 @@ class FakeModel:
         for word in words[:-1]:
             yield TextDelta(text=word + " ")
         yield TextDelta(text=words[-1])
-        yield UsageReport(usage=Usage(input_tokens=9, output_tokens=len(line.split())))
+        yield UsageReport(usage=Usage(input_tokens=9, output_tokens=len(line.split()), cached_tokens=self.cached))
         yield Finished(reason="stop")
 
     def close(self) -> None:

@@ -9,14 +9,13 @@ from typing import Any, Final
 
 import msgspec
 
+from innkeeper.budget.accounting import costing_of, marks_of
 from innkeeper.budget.cache_rules import CacheRule, cache_rule
-from innkeeper.budget.costing import Costing, framing_of
 from innkeeper.budget.diff import money
 from innkeeper.budget.prefix import PrefixChange, PrefixEnd, prefix_end
 from innkeeper.prompt import Block, Plan, TokenCounter, UsageError
 from innkeeper.prompt.block import BudgetGroup, InsertionPoint, OriginAsset
 from innkeeper.prompt.text_table import TextTable
-from innkeeper.tokens.counter import default_counter
 from innkeeper.tokens.table.catalogue import MILLION, known_model
 
 
@@ -28,6 +27,7 @@ class CacheBreakKind(StrEnum):
     DEPTH = "depth"
     TRIM = "trim"
     TEXT = "text"
+    TOOLS = "tools"
 
 
 _WHY: Final = {
@@ -36,6 +36,7 @@ _WHY: Final = {
     CacheBreakKind.DEPTH: "{source} stands at a depth of the chat and moves with every message",
     CacheBreakKind.TRIM: "the oldest message was left out, and all others moved up",
     CacheBreakKind.TEXT: "{source} has another text, or was added or removed",
+    CacheBreakKind.TOOLS: "other tools are offered, and they stand before all messages",
 }
 
 _MEND: Final = {
@@ -44,6 +45,7 @@ _MEND: Final = {
     CacheBreakKind.DEPTH: "place the text behind the history or at depth 0, or before the history where it never changes",
     CacheBreakKind.TRIM: 'trim in steps: strategy "stepped" of the step trimming moves the cut once in many turns',
     CacheBreakKind.TEXT: "put what changes behind what stays",
+    CacheBreakKind.TOOLS: "offer the same tools in the same order in every turn",
 }
 
 
@@ -151,20 +153,24 @@ def cache_plan(
         raise UsageError("no provider is known for this plan", hint='name one: plan.cache_plan("anthropic")')
     rule = cache_rule(name, plan.model)
     life, minimum = rule.lifetime(lifetime), rule.minimum_of(plan.model)
-    costing = Costing(counter=counter or default_counter(), model=plan.model, framing=framing_of(plan.dialect))
+    costing = costing_of(plan, counter)
     blocks, before = _as_sent(plan, name), None if previous is None else _as_sent(previous, name)
-    ends = list(accumulate(costing.totals(blocks)))
-    total = ends[-1] if ends else 0
-    end = PrefixEnd(0) if before is None else prefix_end(before, blocks)
-    shared = (ends[end.index - 1] if end.index else 0) + end.tokens(costing)
+    tools = costing.tool_tokens(plan.tools)
+    ends = list(accumulate(costing.totals(blocks), initial=tools))
+    total = ends[-1] + marks_of(plan, costing, ends[-1]) + costing.option_tokens(plan.options) + costing.framing.reply
+    has_tools = previous is not None and previous.tools == plan.tools
+    end = prefix_end(before, blocks) if before is not None and has_tools else PrefixEnd(0)
+    shared = ends[end.index] + end.tokens(costing) if has_tools else 0
+    if has_tools and end.block is None and (end.index == len(blocks) or blocks[end.index].role == "assistant"):
+        shared += costing.framing.reply  # the prompt before ended with the start of this message
     marks: tuple[Breakpoint, ...] = ()
     if rule.mode == "breakpoints":
         old = [] if before is None else [index for index in _stable_ends(before) if index < end.index]
         own = {block.id: block for block in plan.blocks}
         # a text that was joined of several blocks has no block of its own that a mark could stand on
         free = [n for n in sorted({*_stable_ends(blocks), *old}) if own.get(blocks[n].id) == blocks[n]]
-        long = [n for n in free if ends[n] >= minimum][-rule.breakpoints :]
-        marks = tuple([Breakpoint(n, blocks[n].id, ends[n]) for n in long])
+        long = [n for n in free if ends[n + 1] >= minimum][-rule.breakpoints :]
+        marks = tuple([Breakpoint(n, blocks[n].id, ends[n + 1]) for n in long])
         read = max((mark.tokens for mark in marks if mark.index in old), default=0)
         stored = marks[-1].tokens if marks else 0
     else:
@@ -185,7 +191,7 @@ def cache_plan(
         cost=cost,
         uncached_cost=_cost(rule, plan.model, 0, 0, total, 1.0),
         breakpoints=marks,
-        cause=None if before is None else _cause(before, blocks, end, total - shared),
+        cause=None if before is None else _cause(before, blocks, end, total - shared) if has_tools else _tools(total),
         notes=tuple(_notes(rule, total, minimum)),
     )
 
@@ -246,7 +252,7 @@ def _cause(before: Sequence[Block], after: Sequence[Block], end: PrefixEnd, lost
     """What ended the common part; None where the new prompt only goes on."""
     if end.block is None:
         return None
-    origin = end.block.origin_at(len(end.shared))
+    origin = end.block.origin_at(end.offset)
     moving = _moving(before, after, end.index)
     start = [
         next((n for n, one in enumerate(side) if one.group == BudgetGroup.HISTORY), -1) for side in (before, after)
@@ -272,6 +278,12 @@ def _cause(before: Sequence[Block], after: Sequence[Block], end: PrefixEnd, lost
         lost=lost,
         macro=macro,
     )
+
+
+def _tools(total: int) -> CacheBreak:
+    """The end at the tools, which stand before all messages."""
+    kind = CacheBreakKind.TOOLS
+    return CacheBreak(kind, 0, "", "tools", _WHY[kind], _MEND[kind], total)
 
 
 def _moving(before: Sequence[Block], after: Sequence[Block], index: int) -> Block | None:

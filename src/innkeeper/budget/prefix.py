@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
 
-from innkeeper.budget.costing import Costing, framing_of
+from innkeeper.budget.accounting import costing_of
+from innkeeper.budget.costing import Costing
 from innkeeper.prompt import Block, Plan, TokenCounter
 from innkeeper.prompt.block import Origin
 from innkeeper.prompt.data import to_json
-from innkeeper.tokens.counter import default_counter
 
 
 class PrefixChange(StrEnum):
@@ -72,7 +73,8 @@ def prefix_report(
     before, after = previous.sent_blocks(), plan.sent_blocks()
     end = prefix_end(before, after)
     texts = [to_json(block.message()) + b"," for block in after]
-    costing = Costing(counter=counter or default_counter(), model=model or plan.model, framing=framing_of(plan.dialect))
+    costing = costing_of(plan, counter)
+    costing = costing if model is None else replace(costing, model=model)
     costs = costing.totals(after)
     report = PrefixReport(
         shared_tokens=sum(costs[: end.index]) + end.tokens(costing),
@@ -88,24 +90,29 @@ def prefix_report(
     return msgspec.structs.replace(
         report,
         index=end.index,
-        offset=len(end.shared),
+        offset=end.offset,
         change=end.change,
         block_id=end.block.id,
         slot=end.block.slot,
-        origin=end.block.origin_at(len(end.shared)),
+        origin=end.block.origin_at(end.offset),
     )
 
 
 class PrefixEnd(msgspec.Struct, frozen=True):
     """Where two prompts part: how many messages they share, and the block that ended it, None where the first only goes on.
 
-    ``shared`` is the beginning of that block's text that both have.
+    ``shared`` is the beginning of a text that both have there, whether one was changed into the other or not.
     """
 
     index: int
     change: PrefixChange | None = None
     block: Block | None = None
     shared: str = ""
+
+    @property
+    def offset(self) -> int:
+        """The first character of the block that differs: 0 for one that is new or gone."""
+        return len(self.shared) if self.change is PrefixChange.CHANGED else 0
 
     def tokens(self, costing: Costing) -> int:
         """The tokens of the part of a message that is shared."""
@@ -126,8 +133,8 @@ def prefix_end(before: Sequence[Block], after: Sequence[Block]) -> PrefixEnd:
     change = _change(before, after, index)
     cause = before[index] if change is PrefixChange.REMOVED else after[index]
     shared = ""
-    if change is PrefixChange.CHANGED and before[index].role == cause.role:
-        shared = cause.content[: _common(before[index].content, cause.content)]
+    if index < len(after) and before[index].role == after[index].role:
+        shared = after[index].content[: _common(before[index].content, after[index].content)]
     return PrefixEnd(index, change, cause, shared)
 
 

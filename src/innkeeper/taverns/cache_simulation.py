@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -34,6 +34,7 @@ class SimulatedTurn(msgspec.Struct, frozen=True):
 
     ``reusable`` is the part of the prompt that the one before begins with, from 0 to 1, whatever the provider's rules.
     ``cost`` is in US dollars by the catalogue, ``uncached_cost`` without any cache; ``None`` where nobody knows a price.
+    ``reported`` are the tokens that a real cache has served, where one was asked, from the second turn on.
     """
 
     message: int
@@ -43,6 +44,7 @@ class SimulatedTurn(msgspec.Struct, frozen=True):
     cost: float | None
     uncached_cost: float | None
     why: str | None = None
+    reported: int | None = None
 
 
 class SimulatedLayout(msgspec.Struct, frozen=True):
@@ -67,6 +69,12 @@ class SimulatedLayout(msgspec.Struct, frozen=True):
         """Tokens that the cache serves in all turns together."""
         return sum(turn.read for turn in self.turns)
 
+    @property
+    def reported(self) -> int | None:
+        """Tokens that a real cache has served in all turns together; ``None`` where none was asked."""
+        known = [turn.reported for turn in self.turns if turn.reported is not None]
+        return sum(known) if known else None
+
     def costs(self) -> tuple[float, float] | None:
         """What all turns cost in US dollars, with and without the cache; ``None`` where nobody knows a price."""
         known = [(turn.cost, turn.uncached_cost) for turn in self.turns]
@@ -84,11 +92,12 @@ class CacheSimulation(msgspec.Struct, frozen=True):
 
     def table(self) -> TextTable:
         """The settings as rows, with a line of the reusable part turn after turn."""
-        return TextTable(
-            f"cache of {self.provider}, {len(self.layouts[0].turns)} turns",
-            ("setting", "reusable", "tokens", "read from the cache", "cost", "without a cache", "turn after turn"),
-            tuple(map(_row, self.layouts)),
-        )
+        names = ["setting", "reusable", "tokens", "read from the cache", "cost", "without a cache", "turn after turn"]
+        rows = [_row(layout) for layout in self.layouts]
+        if any(layout.reported is not None for layout in self.layouts):
+            names.insert(4, "reported")
+            rows = [(*row[:4], layout.reported, *row[4:]) for row, layout in zip(rows, self.layouts, strict=True)]
+        return TextTable(f"cache of {self.provider}, {len(self.layouts[0].turns)} turns", tuple(names), tuple(rows))
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON-ready data."""
@@ -116,8 +125,11 @@ def simulate_cache(
     ports: Ports | None = None,
     *,
     layouts: Mapping[str, Mapping[str, Any]] = LAYOUTS,
+    serve: Callable[[Plan], int | None] | None = None,
 ) -> CacheSimulation:
     """Build each turn of a request's chat under every setting that its tavern knows, and plan the provider's cache for it.
+
+    ``serve`` sends a plan to a real cache and returns the tokens that it reports as read from there.
 
     Raises:
         UsageError: the chat has no message of the user.
@@ -135,13 +147,19 @@ def simulate_cache(
     known = TAVERNS[request.tavern].inputs.settings or ()
     chosen = {name: fields for name, fields in layouts.items() if "settings" not in fields or _FRIENDLY in known}
     results = [
-        SimulatedLayout(name, tuple(_turns(request, provider, ports, fields, ends))) for name, fields in chosen.items()
+        SimulatedLayout(name, tuple(_turns(request, provider, ports, fields, ends, serve)))
+        for name, fields in chosen.items()
     ]
     return CacheSimulation(provider, request.model, tuple(results))
 
 
 def _turns(
-    request: BuildRequest, provider: str, ports: Ports | None, fields: Mapping[str, Any], ends: list[int]
+    request: BuildRequest,
+    provider: str,
+    ports: Ports | None,
+    fields: Mapping[str, Any],
+    ends: list[int],
+    serve: Callable[[Plan], int | None] | None,
 ) -> Iterator[SimulatedTurn]:
     settings = {**request.settings, **fields.get("settings", {})}
     step_options = {**request.step_options, **fields.get("step_options", {})}
@@ -150,7 +168,9 @@ def _turns(
     for end in ends:
         plan = session.set(history=request.history[: end + 1]).plan()
         session.carry(plan)
-        yield _turn(end, plan, before, cache_plan(plan, provider, before))
+        turn = _turn(end, plan, before, cache_plan(plan, provider, before))
+        reported = None if serve is None else serve(plan)
+        yield turn if before is None else msgspec.structs.replace(turn, reported=reported)
         before = plan
 
 

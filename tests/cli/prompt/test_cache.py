@@ -3,15 +3,19 @@
 import json
 from pathlib import Path
 
+import pytest
+
+from innkeeper.prompt.machine import HOME_VARIABLE
 from tests.cli.running import Run
+from tests.inference.local.test_model import WEIGHTS, installed
 from tests.shared import ROOT
 
 CARD = ROOT / "examples" / "wenna.png"
 
 
-def chat(path: Path, turns: int = 6) -> str:
-    """A chat file."""
-    lines = [{"name": "Ansel", "is_user": n % 2 == 0, "mes": f"{n} the ferry " * 20} for n in range(2 * turns)]
+def chat(path: Path, turns: int = 6, times: int = 20) -> str:
+    """A chat file of messages that say the same so many times."""
+    lines = [{"name": "Ansel", "is_user": n % 2 == 0, "mes": f"{n} the ferry " * times} for n in range(2 * turns)]
     path.write_text("\n".join(map(json.dumps, lines)))
     return str(path)
 
@@ -51,3 +55,25 @@ def test_errors(run: Run, tmp_path: Path) -> None:
     assert run("cache", "simulate", CARD).code == 2
     words = ("cache", "simulate", CARD, chat(tmp_path / "chat.jsonl"))
     assert run(*words, "--provider", "nobody").code == 2
+
+
+BLOCK = 16
+"""Tokens that a prediction may be off: the smallest block of a cache that has blocks."""
+
+
+@installed
+@pytest.mark.parametrize("turns", [3, pytest.param(11, marks=pytest.mark.endurance)])
+def test_predictions_are_what_a_real_cache_serves(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, turns: int
+) -> None:
+    """The local model's own count of reused tokens is the predicted one, within a block, for every turn and setting."""
+    monkeypatch.setenv(HOME_VARIABLE, str(WEIGHTS.path.parents[1]))
+    book = ROOT / "examples" / "larks.lorebook.json"
+    words = ("cache", "simulate", CARD, chat(tmp_path / "chat.jsonl", turns, turns), "--lorebook", book, "--check")
+    made = run(*words, "--context-window", "700", "--json").data
+    assert made["provider"] == "local"
+    for layout in made["layouts"]:
+        first, *later = layout["turns"]
+        assert (first["reported"], len(later)) == (None, turns - 1)
+        assert [turn for turn in later if abs(turn["reported"] - turn["read"]) > BLOCK] == []
+        assert min(turn["reported"] for turn in later) > 0

@@ -18,6 +18,7 @@ from innkeeper.dialects import DIALECTS
 from innkeeper.inference.client.clients import Client
 from innkeeper.inference.local import model as local
 from innkeeper.inference.local.model import LocalModel
+from innkeeper.inference.routing.route import Route
 from innkeeper.prompt import Block, BuildRequest, ConfigError, Message, Plan, Ports, ProviderError, UsageError
 from innkeeper.taverns.assets import Assets
 from tests.cli.fakes import FakeModel
@@ -406,3 +407,20 @@ def test_how_a_reply_is_asked_to_begin_is_kept(tmp_path: Path) -> None:
     chat.take("normal", hear, '{{bias "So,"}}')
     alone = stored(path)[3]
     assert (alone["mes"], alone["is_system"], alone["extra"]) == (" ", True, {"bias": " So,"})
+
+
+@pytest.mark.parametrize(
+    ("cached", "provider", "known"), [(60, "llamacpp", True), (60, "nobody", False), (None, "llamacpp", False)]
+)
+def test_what_a_cache_served_beside_what_it_should_have(cached: int | None, provider: str, *, known: bool) -> None:
+    """The usage of each turn has the prediction, from the prompt before; without a report or a rule there is none."""
+    handle = ModelHandle(
+        FakeModel("One.", "Two.", cached=cached), "m", route=Route(name="m", model="m", provider=provider)
+    )
+    chat = TerminalChat(Conversation(base=BASE, chat=Chat(header=HEADER)), handle, FakeBuild(), now=lambda: NOW)
+    predicted = []
+    for text in ("Hello?", "And now?"):
+        chat.take("normal", lambda _: None, text)
+        assert chat.last is not None
+        predicted.append((chat.last.usage or {}).get("predicted_cached_tokens"))
+    assert (predicted[0], bool(predicted[1])) == ((0, True) if known else (None, False))

@@ -17,7 +17,7 @@ from innkeeper.inference.local import engine
 from innkeeper.inference.local import model as local
 from innkeeper.inference.local.engine import LocalEngine
 from innkeeper.inference.local.gguf import read_gguf_head
-from innkeeper.inference.local.model import LocalModel, default_threads
+from innkeeper.inference.local.model import CHATML, LocalModel, default_threads, measured_framing
 from innkeeper.inference.local.weights import DEFAULT_MODEL, list_models
 from innkeeper.prompt import UsageError
 from innkeeper.prompt.errors import UnavailableError
@@ -74,6 +74,42 @@ def test_its_own_tokenizer(model: LocalModel) -> None:
     assert counter.count("<|im_start|>") > 1
     assert counter.count("half \ud800 a pair") > 0
     assert counter.describe("any name")["backend"] == "server"
+
+
+@installed
+@pytest.mark.parametrize("text", ["hi", " spaces ", "a line\n", "日本"])
+def test_a_prompt_counts_as_the_engine_counts_it(model: LocalModel, text: str) -> None:
+    """The measured framing gives the engine's own figure for whole prompts, the start of the reply among it."""
+    framing, counter = measured_framing(_engine(model)), model.counter()
+    for roles in (("system", "user"), ("system", "user", "assistant", "user")):
+        messages = [{"role": role, "content": text} for role in roles]
+        usage = model.chat("any", messages, max_tokens=1).usage
+        assert usage is not None
+        assert framing.count_messages(messages, counter, "any") == usage["prompt_tokens"]
+
+
+def _engine(model: LocalModel) -> Any:
+    return SimpleNamespace(post=model._ask_tokenizer)
+
+
+class SilentEngine:
+    """An engine whose tokenizer answers something else, or nothing."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def post(self, *_: Any) -> Any:
+        """Answer, or raise."""
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+@pytest.mark.parametrize("answer", [{}, [], {"tokens": 3}, UnavailableError("gone")])
+def test_a_template_that_cannot_be_measured(answer: Any) -> None:
+    """An engine that does not say what its template adds is counted as ChatML."""
+    engine: Any = SilentEngine(answer)
+    assert measured_framing(engine) is CHATML
 
 
 @installed

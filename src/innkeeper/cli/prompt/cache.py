@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from innkeeper.cli.app.commands import CommandEntry, LazyGroup, examples, json_option
 from innkeeper.cli.prompt.asset_options import asset_options, turn_options
 from innkeeper.cli.settings import completion
+
+if TYPE_CHECKING:
+    from innkeeper.prompt import BuildRequest, Plan
+    from innkeeper.taverns.cache_simulation import CacheSimulation
 
 
 @click.group(
@@ -69,11 +74,13 @@ def plan(before: str, after: str, *, provider: str, lifetime: str | None, as_jso
 @click.option("--svg", "plot", type=click.Path(path_type=Path), help="Draw the turns into this file.")
 @click.option("--html", "page", type=click.Path(path_type=Path), help="Write table and plot as a page to this file.")
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
+@click.option("--check", is_flag=True, help="Send each turn to the local model too, and show what its cache served.")
 @json_option
 def simulate(
     files: tuple[str, ...],
     *,
     provider: str,
+    check: bool,
     plot: Path | None,
     page: Path | None,
     force: bool,
@@ -83,7 +90,8 @@ def simulate(
     """Build every turn of a chat with a sliding, a stepped, a friendly and a frozen prompt; compare what a cache serves.
 
     FILES are a card, a chat, lorebooks, a preset, a persona, or a build request. The reusable part is how much of each prompt
-    the one before begins with; what is read, and what it costs, follows the provider's rules and the catalogue's prices.
+    the one before begins with; what is read, and what it costs, follows the provider's rules and the catalogue's prices. With
+    --check the chat is that of the local model, whose cache reports what it served of each turn, in place of --provider.
     """
     from innkeeper.cli.prompt.assets import AssetFiles
     from innkeeper.cli.prompt.build import planned
@@ -96,7 +104,7 @@ def simulate(
     with planned(AssetFiles.of(files, options), options) as built:
         if built.request is None:
             raise UsageError("there is nothing to simulate", hint="name a chat")
-        simulation = simulate_cache(built.request, provider)
+        simulation = _checked(built.request) if check else simulate_cache(built.request, provider)
     table = simulation.table()
     pages = {plot: simulation.to_svg(), page: html_page(table.title, (table,)) + simulation.to_svg()}
     for path, text in pages.items():
@@ -109,3 +117,20 @@ def simulate(
         from innkeeper.cli.app.render import console, print_tables
 
         print_tables(console(), (table,))
+
+
+def _checked(request: BuildRequest) -> CacheSimulation:
+    """Simulate a chat with the local model, and send it every turn."""
+    from innkeeper.cli.talk.answering import open_local, served_tokens
+    from innkeeper.inference.local.shared import LOCAL
+    from innkeeper.taverns.cache_simulation import simulate_cache
+
+    # other settings' prompts would be served, too, if more than the last one were known
+    with closing(open_local(window=request.context_window, prompt_cache=0)) as handle:
+
+        def serve(plan: Plan) -> int | None:
+            usage = handle.answer(plan.with_(options={**plan.options, "max_tokens": 1}), lambda _: None).usage
+            return served_tokens(usage)
+
+        asked = request.with_(model=handle.model, context_window=handle.window, dialect=handle.turn.dialect)
+        return simulate_cache(asked, LOCAL, handle.ports, serve=serve)

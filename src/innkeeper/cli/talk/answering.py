@@ -75,6 +75,11 @@ class ModelHandle:
         return Ports(token_counter=self.counter, media=self.media)
 
     @property
+    def provider(self) -> str | None:
+        """The provider whose cache reads its prompts."""
+        return None if self.route is None else self.route.provider
+
+    @property
     def turn(self) -> TurnInput:
         """What it settles of a turn: model, dialect, window, options."""
         from innkeeper.conversation import TurnInput
@@ -128,6 +133,12 @@ def _refuse_calls(response: ModelResponse) -> None:
     click.echo(f"innkeeper: {message} ({hint})", err=True)
 
 
+def served_tokens(usage: Mapping[str, Any] | None) -> int | None:
+    """Return the tokens of a prompt that a cache served, by the provider's usage; None where it does not say."""
+    count = (usage or {}).get("prompt_tokens_details", {}).get("cached_tokens")
+    return count if isinstance(count, int) else None
+
+
 class Nobody:
     """A client that is never asked, for looking only."""
 
@@ -171,12 +182,17 @@ def open_model(
         if not model:
             raise UsageError("a provider needs the name of a model", hint="--model NAME")
         return _at_provider(model, base_url or os.environ.get("INNKEEPER_BASE_URL", ""), window, key, provider)
+    return open_local(name, window)
+
+
+def open_local(name: str = "", window: int | None = None, **options: Any) -> ModelHandle:
+    """Open a model on this machine, the small one by default, with options of `LocalModel.open`. Raises `UnavailableError`."""
     from innkeeper.inference.client.model_clients import RouteClient
     from innkeeper.inference.local.model import LocalModel
     from innkeeper.inference.local.weights import DEFAULT_MODEL
     from innkeeper.inference.routing.route import Route
 
-    opened = LocalModel.open(name or DEFAULT_MODEL, context_window=window)
+    opened = LocalModel.open(name or DEFAULT_MODEL, context_window=window, **options)
     route = Route(name=opened.name, model=opened.name, adapter=LOCAL, provider=LOCAL)
     times: dict[str, Any] = {"timeout": opened.endpoint.timeout, "total_timeout": opened.endpoint.total_timeout}
     client = RouteClient(route, transport=opened.transport, **times)

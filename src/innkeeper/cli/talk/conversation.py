@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from innkeeper.budget import accounting
-from innkeeper.cli.talk.answering import ModelHandle, PlanAnswer
+from innkeeper.budget import accounting, cache_plan
+from innkeeper.cli.talk.answering import ModelHandle, PlanAnswer, served_tokens
 from innkeeper.cli.talk.log import RecordedTurn, TalkState, TurnRecorder
 from innkeeper.content.chat import Chat
 from innkeeper.content.files.saving import save_chat
@@ -60,6 +60,7 @@ class TerminalChat:
         self.plan: Plan | None = None
         self.tools: Toolbox | None = None
         self._build, self._notes, self._now = build, notes, now
+        self._sent: tuple[str, Plan] | None = None
 
     @property
     def base(self) -> BuildRequest:
@@ -175,6 +176,7 @@ class TerminalChat:
             raise
         rest, conversation = turn.keep(stream, self._when())
         show(rest)
+        usage = self._with_prediction(plan, usage)
         self._record(RecordedTurn(plan, turn.message, stream.text.strip(), end, usage, speaker))
         return stream.text, conversation
 
@@ -190,6 +192,20 @@ class TerminalChat:
         """Return the tools of a turn: the model may call them at the beginning of the character's reply."""
         speaks = generation not in {"continue", "impersonate"}
         return self.tools.registry.openai_tools() if self.tools is not None and speaks else []
+
+    def _with_prediction(self, plan: Plan, usage: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        """Add to a usage that tells what a cache served, what it should have served after the prompt before."""
+        before, self._sent = self._sent, (self.handle.model, plan)
+        if served_tokens(usage) is None:
+            return usage
+        if before is None and self.recorder is not None and (bundle := self.recorder.sent()) is not None:
+            before = (bundle.request.model or "", self._build(bundle.request, self.handle.ports))
+        previous = None if before is None or before[0] != self.handle.model else before[1]
+        try:
+            cached = cache_plan(plan, self.handle.provider, previous, counter=self.handle.counter)
+        except InnkeeperError:  # nobody knows the rule of this provider
+            return usage
+        return {**(usage or {}), "predicted_cached_tokens": cached.read}
 
     def _record(self, turn: RecordedTurn) -> None:
         self.last = turn

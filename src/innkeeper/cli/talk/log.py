@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -49,7 +49,10 @@ CREATE TABLE parts (hash BLOB PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID;
 
 
 class LoggedCall(NamedTuple):
-    """One call of a model in the log: ``said`` by the user, the reply, the reason of its end, the provider's usage."""
+    """One call of a model in the log: ``said`` by the user, the reply, the reason of its end, the provider's usage.
+
+    ``predicted_cached_tokens`` of the usage are ours: what the provider's cache should have served of the prompt.
+    """
 
     id: int
     chat: int
@@ -385,6 +388,13 @@ class TurnRecorder:
     def log(self) -> TalkLog:
         """The log, opened after the first turn."""
         return TalkLog()
+
+    def sent(self) -> ReplayBundle | None:
+        """Return the request of the conversation's last line; None for a new one and where the log fails."""
+        with suppress(InnkeeperError):
+            lines = () if self.chat is None else self.log.lines(self.chat)
+            return self.log.bundle(lines[-1].id) if lines else None
+        return None
 
     def record(self, state: TalkState, turn: RecordedTurn) -> None:
         """Add a turn."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -111,10 +111,23 @@ def _print_lines(lines: Iterable[LoggedCall], user: str) -> None:
     for line in lines:
         end = "" if line.ended in (None, "stop") else f"  ({line.ended})"
         click.echo()
-        click.echo(click.style(_plain(f"{line.id}  {_when(line.at)}  {line.model}{end}"), dim=True))
+        click.echo(
+            click.style(_plain(f"{line.id}  {_when(line.at)}  {line.model}{end}{_cached(line.usage)}"), dim=True)
+        )
         if line.said:
             click.echo(_plain(f"{user}: {line.said}"))
         click.echo(_plain(f"{line.speaker}: {line.reply}"))
+
+
+def _cached(usage: Mapping[str, Any]) -> str:
+    """Say what the cache served of a prompt, and how far that is from the prediction."""
+    from innkeeper.cli.talk.answering import served_tokens
+
+    served, predicted = served_tokens(usage), usage.get("predicted_cached_tokens")
+    if served is None:
+        return ""
+    drift = "" if predicted is None else f", predicted {predicted:,} ({served - predicted:+,})"
+    return f"  cache: {served:,} of {usage.get('prompt_tokens', 0):,} tokens{drift}"
 
 
 def _when(moment: str) -> str:

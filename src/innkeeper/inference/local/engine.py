@@ -30,6 +30,9 @@ PROMPT_BATCH: Final = 128
 SPARE: Final = 64
 """Tokens the engine has beyond the window: a template may add a system message of its own."""
 
+PROMPT_CACHE: Final = 256
+"""Mebibytes of earlier prompts that the engine keeps, so that chats which take turns are not read anew each time."""
+
 _ANSWER_SECONDS: Final = 86_400.0
 _LINE_BYTES: Final = 16 * 1024 * 1024
 
@@ -42,6 +45,7 @@ class Load(msgspec.Struct, frozen=True, array_like=True):
     threads: int
     key: str
     bare: bool = False
+    prompt_cache: int = PROMPT_CACHE
 
 
 class Loaded(msgspec.Struct, frozen=True, array_like=True):
@@ -60,16 +64,26 @@ class LocalEngine:
         self.address = address
 
     @classmethod
-    def start(cls, path: Path, window: int, threads: int, key: str, *, bare: bool = False) -> LocalEngine:
+    def start(
+        cls,
+        path: Path,
+        window: int,
+        threads: int,
+        key: str,
+        *,
+        bare: bool = False,
+        prompt_cache: int = PROMPT_CACHE,
+    ) -> LocalEngine:
         """Load the model in the file ``path``, with a window in tokens. Raises `UnavailableError`.
 
         ``bare``: a template of the ChatML kind adds no system message of its own, where the messages have none.
+        ``prompt_cache`` are mebibytes for earlier prompts; with 0 only the last one is known.
         """
         command = child.python_command(f"{__name__}:main")
         process = child.start(command, stderr=subprocess.DEVNULL, session=True)
         loaded = Loaded()
         try:
-            loaded = _loaded(child.Child(process), Load(str(path), window, threads, key, bare))
+            loaded = _loaded(child.Child(process), Load(str(path), window, threads, key, bare, prompt_cache))
         finally:
             if not loaded.address:
                 child.end(process)
@@ -161,7 +175,7 @@ def _server(load: Load) -> Any:
     params.model.path, params.model_alias = str(path), {path.stem}
     params.n_ctx, params.n_batch, params.n_parallel = load.window + SPARE, PROMPT_BATCH, 1
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = load.threads
-    params.warmup, params.verbosity = False, -1
+    params.warmup, params.verbosity, params.cache_ram_mib = False, -1, load.prompt_cache
     if load.bare and _writes_chatml(path):
         params.chat_template = "chatml"
     params.ui, params.endpoint_slots, params.api_keys = False, False, [load.key]  # no pages, no listing of prompts

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.inference.client.clients import Client
-from innkeeper.inference.local.engine import PROMPT_BATCH, LocalEngine
+from innkeeper.inference.local.engine import PROMPT_BATCH, PROMPT_CACHE, LocalEngine
 from innkeeper.inference.local.gguf import read_gguf_head
 from innkeeper.inference.local.shared import LOCAL_WINDOW, loaded_window
 from innkeeper.inference.local.weights import DEFAULT_MODEL, find_model
 from innkeeper.lazy import require
-from innkeeper.prompt import UsageError, fresh_seed
+from innkeeper.prompt import UnavailableError, UsageError, fresh_seed
 from innkeeper.tokens.counter import Counter
 from innkeeper.tokens.engines.server import AskServer
 from innkeeper.tokens.framing import Framing
@@ -28,14 +28,15 @@ MOST_THREADS: Final = 8
 CHATML: Final = Framing(
     name="chatml",
     per_message=4,
-    reply=3,
+    reply=4,
     fields=("role", "content", "tool_calls", "tool_call_id"),
-    basis="<|im_start|>, two line breaks, <|im_end|>; equal to llama.cpp's own count of chats with a system message",
+    basis="<|im_start|>, two line breaks, <|im_end|>; a role of up to two tokens before the answer",
 )
-"""What a message of a ChatML template costs beside its text and role."""
+"""What a message of a ChatML template costs beside its text and role, where the model does not say it: `measured_framing`."""
 
 _CGROUP: Final = Path("/sys/fs/cgroup/cpu.max")
 _ANSWER_SECONDS: Final = 86_400.0
+_PROBE_SECONDS: Final = 30.0
 
 
 class LocalModel(Client):
@@ -47,7 +48,14 @@ class LocalModel(Client):
     reach it by; closing one of those leaves the model open.
     """
 
-    def __init__(self, engine: ChatEngine, *, name: str = DEFAULT_MODEL, context_window: int = LOCAL_WINDOW) -> None:
+    def __init__(
+        self,
+        engine: ChatEngine,
+        *,
+        name: str = DEFAULT_MODEL,
+        context_window: int = LOCAL_WINDOW,
+        framing: Framing = CHATML,
+    ) -> None:
         from innkeeper.inference.local.transport import LocalTransport
 
         self.transport = LocalTransport(engine, name)
@@ -60,7 +68,7 @@ class LocalModel(Client):
         )
         self.name = name
         self.context_window = context_window
-        self.framing = CHATML
+        self.framing = framing
         self._asked = AskServer(self._ask_tokenizer, "llama.cpp", label="local", model=name)
         self._engine: ChatEngine | None = engine
 
@@ -72,10 +80,12 @@ class LocalModel(Client):
         context_window: int | None = None,
         threads: int | None = None,
         bare: bool = False,
+        prompt_cache: int = PROMPT_CACHE,
     ) -> LocalModel:
         """Load an installed model, after a look at its checksum.
 
-        ``context_window`` is cut to what the model was trained for; ``bare`` is `LocalEngine.start`'s. Raises `UnavailableError`.
+        ``context_window`` is cut to what the model was trained for; the others are `LocalEngine.start`'s. Raises
+        `UnavailableError`.
         """
         require("xllamacpp")
         file = find_model(name)
@@ -84,8 +94,10 @@ class LocalModel(Client):
         if window < PROMPT_BATCH:
             raise UsageError(f"a context window of {window} tokens is too small", hint=f"give at least {PROMPT_BATCH}")
         key = "".join(f"{fresh_seed():08x}" for _ in range(4))
-        engine = LocalEngine.start(file.path, window, threads or default_threads(), key, bare=bare)
-        return cls(engine, name=name, context_window=window)
+        engine = LocalEngine.start(
+            file.path, window, threads or default_threads(), key, bare=bare, prompt_cache=prompt_cache
+        )
+        return cls(engine, name=name, context_window=window, framing=measured_framing(engine))
 
     def __repr__(self) -> str:
         return f"LocalModel({self.name!r}, context_window={self.context_window})"
@@ -111,6 +123,26 @@ class LocalModel(Client):
         if self._engine is None:
             raise UsageError("the local model is closed", hint="open it again")
         return self._engine.post(path, body, seconds)
+
+
+def measured_framing(engine: ChatEngine) -> Framing:
+    """Measure what a model's own template adds to a message's text and role, and to the prompt; `CHATML` if it does not say."""
+
+    def tokens(text: str) -> int:
+        return len(engine.post("/tokenize", {"content": text}, _PROBE_SECONDS)["tokens"])
+
+    def prompt(*roles: str) -> int:
+        messages = [{"role": role, "content": "a"} for role in roles]
+        added = tokens(engine.post("/apply-template", {"messages": messages}, _PROBE_SECONDS)["prompt"])
+        return added - sum(tokens(role) + tokens("a") for role in roles)
+
+    try:
+        short, long = prompt("system", "user"), prompt("system", "user", "assistant", "user")
+    except (UnavailableError, KeyError, TypeError):
+        return CHATML
+    each = max(-((short - long) // 2), 0)
+    basis = "the model's template, of two and of four messages"
+    return Framing(name="template", per_message=each, reply=max(short - 2 * each, 0), fields=CHATML.fields, basis=basis)
 
 
 def default_threads(environ: Mapping[str, str] = os.environ) -> int:
