@@ -191,7 +191,7 @@ def cache_plan(
         cost=cost,
         uncached_cost=_cost(rule, plan.model, 0, 0, total, 1.0),
         breakpoints=marks,
-        cause=None if before is None else _cause(before, blocks, end, total - shared) if has_tools else _tools(total),
+        cause=None if before is None else _cause(before, blocks, end, total - shared, same_tools=has_tools),
         notes=tuple(_notes(rule, total, minimum)),
     )
 
@@ -248,8 +248,13 @@ def _moves(blocks: Sequence[Block], index: int, history: int) -> bool:
 # --------------------------------------------------------------------------------------------------------------- cause
 
 
-def _cause(before: Sequence[Block], after: Sequence[Block], end: PrefixEnd, lost: int) -> CacheBreak | None:
+def _cause(
+    before: Sequence[Block], after: Sequence[Block], end: PrefixEnd, lost: int, *, same_tools: bool
+) -> CacheBreak | None:
     """What ended the common part; None where the new prompt only goes on."""
+    if not same_tools:
+        kind = CacheBreakKind.TOOLS
+        return CacheBreak(kind, 0, "", "tools", _WHY[kind], _MEND[kind], lost)
     if end.block is None:
         return None
     origin = end.block.origin_at(end.offset)
@@ -278,12 +283,6 @@ def _cause(before: Sequence[Block], after: Sequence[Block], end: PrefixEnd, lost
         lost=lost,
         macro=macro,
     )
-
-
-def _tools(total: int) -> CacheBreak:
-    """The end at the tools, which stand before all messages."""
-    kind = CacheBreakKind.TOOLS
-    return CacheBreak(kind, 0, "", "tools", _WHY[kind], _MEND[kind], total)
 
 
 def _moving(before: Sequence[Block], after: Sequence[Block], index: int) -> Block | None:
