@@ -1,0 +1,1 @@
+"""RisuAI's lorebook: its entries with decorators, its passes, its budget and order, and the decision about every entry."""

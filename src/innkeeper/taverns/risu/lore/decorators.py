@@ -1,0 +1,216 @@
+"""Decorators: the ``@@name arguments`` lines at the head of an entry, as RisuAI reads them.
+
+A line ``@@@name`` stands in for the line before it where that was rejected. Every such line is cut from the text, rejected
+ones too, and the first other line, even a blank one, ends the head. Arguments are parted by commas; macros in them are not
+expanded.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import Final, Literal
+
+import msgspec
+
+from innkeeper.text.javascript.values import strip
+
+MARK: Final = "@@"
+_FALLBACK: Final = "@@@"
+_ROLES: Final = ("user", "assistant", "system")
+_POSITIONS: Final = ("after_desc", "before_desc", "personality", "scenario")
+_NO_UI_PROMPTS: Final = ("post_history_instructions", "system_prompt")
+_LAST_PRIORITY: Final = -1000
+_LEADING_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+
+Force = Literal["activate", "dont_activate", "keep", "leave"]
+"""What decides about an entry before its keys: the decorators of these names, and the records of former matches."""
+
+
+class Condition(msgspec.Struct, frozen=True, gc=False):
+    """A decorator that switches an entry off: ``probability``, or a count that must fit the chat."""
+
+    name: str
+    number: float
+
+
+class Query(msgspec.Struct, frozen=True, gc=False):
+    """Keys to search for: any of them, or with ``every`` all of them in each text. One that ``excludes`` must not match."""
+
+    name: str
+    keys: tuple[str, ...]
+    excludes: bool = False
+    every: bool = False
+
+
+class LoreInjection(msgspec.Struct, frozen=True, gc=False):
+    """Where the text of an entry is merged: into the entry (``lore``) or the card of the template called ``location``."""
+
+    operation: Literal["append", "prepend", "replace"] = "append"
+    location: str = ""
+    param: str = ""
+    lore: bool = False
+
+    def merged(self, text: str, addition: str) -> str:
+        """Return ``text`` with the addition behind it, before it, or in the place of ``param``."""
+        if self.operation == "replace":
+            return text.replace(self.param, addition, 1)
+        return f"{text} {addition}" if self.operation == "append" else f"{addition} {text}"
+
+
+class Decorators(msgspec.Struct, kw_only=True, gc=False):
+    """What the head of an entry says, and the text below it. ``None``: the setting that holds for all entries."""
+
+    text: str = ""
+    position: str = ""
+    depth: int = 0
+    role: str = "system"
+    scan_depth: float | None = None
+    priority: float | None = None
+    full_words: bool | None = None
+    feeds_recursion: bool | None = None
+    searches_recursion: bool = True
+    injection: LoreInjection | None = None
+    conditions: list[Condition] = []
+    queries: list[Query] = []
+    forces: list[Force] = []
+
+
+def read_decorators(content: str) -> Decorators:
+    """Read the head of an entry's content."""
+    lines = strip(content).split("\n")
+    read = Decorators(conditions=[], queries=[], forces=[])
+    rejected, count = False, 0
+    for line in lines:
+        if not line.startswith(MARK):
+            break
+        count += 1
+        mark = _FALLBACK if line.startswith(_FALLBACK) else MARK
+        name, _, rest = line[len(mark) :].partition(" ")
+        if mark == _FALLBACK and not rejected and strip(name) != "end":
+            continue
+        rejected = not _read(read, strip(name), tuple(part for item in rest.split(",") if (part := strip(item))))
+    read.text = strip("\n".join(lines[count:]))
+    return read
+
+
+def _read(read: Decorators, name: str, arguments: Sequence[str]) -> bool:
+    """Take one decorator; whether it is accepted."""
+    first = arguments[0] if arguments else ""
+    if name in _CONDITIONS:
+        number = leading_integer(first)
+        if not math.isnan(number) or name == "probability":
+            read.conditions.append(Condition(name, number))
+            return True
+        return False
+    if name in _QUERIES:
+        excludes, every = _QUERIES[name]
+        read.queries.append(Query(name, tuple(arguments), excludes, every))
+        return True
+    if name in _FORCES:
+        read.forces.append(_FORCES[name])
+        return name in ("activate", "dont_activate")
+    taken = _OTHERS.get(name)
+    return taken is not None and taken(read, first)
+
+
+_CONDITIONS: Final = frozenset({"activate_only_after", "activate_only_every", "is_greeting", "probability"})
+_QUERIES: Final = {
+    "additional_keys": (False, False),
+    "exclude_keys": (True, False),
+    "exclude_keys_all": (True, True),
+}
+_FORCES: Final[dict[str, Force]] = {
+    "activate": "activate",
+    "dont_activate": "dont_activate",
+    "keep_activate_after_match": "keep",
+    "dont_activate_after_match": "leave",
+}
+
+
+def leading_integer(text: str) -> float:
+    """Return the whole number at the beginning of a text, as JavaScript's ``parseInt``; NaN without one."""
+    match = _LEADING_INTEGER.match(strip(text))
+    return float(int(match[0])) if match else math.nan
+
+
+def _depth(kind: str) -> Callable[[Decorators, str], bool]:
+    def take(read: Decorators, argument: str) -> bool:
+        number = leading_integer(argument)
+        if math.isnan(number):
+            return False
+        read.position, read.depth = kind, int(number)
+        return True
+
+    return take
+
+
+def _end(read: Decorators, _argument: str) -> bool:
+    read.position, read.depth = "depth", 0
+    return True
+
+
+def _position(read: Decorators, argument: str) -> bool:
+    if argument not in _POSITIONS and not argument.startswith("pt_"):
+        return False
+    read.position = argument
+    return True
+
+
+def _role(read: Decorators, argument: str) -> bool:
+    if argument not in _ROLES:
+        return False
+    read.role = argument
+    return True
+
+
+def _scan_depth(read: Decorators, argument: str) -> bool:
+    read.scan_depth = leading_integer(argument)
+    return True
+
+
+def _priority(read: Decorators, argument: str) -> bool:
+    read.priority = leading_integer(argument)
+    return True
+
+
+def _set(field: str, value: object) -> Callable[[Decorators, str], bool]:
+    def take(read: Decorators, _argument: str) -> bool:
+        setattr(read, field, value)
+        return True
+
+    return take
+
+
+def _inject(**fields: object) -> Callable[[Decorators, str], bool]:
+    """Change the injection; a field that is ``...`` gets the argument."""
+
+    def take(read: Decorators, argument: str) -> bool:
+        changes = {name: argument if value is ... else value for name, value in fields.items()}
+        read.injection = msgspec.structs.replace(read.injection or LoreInjection(), **changes)
+        return True
+
+    return take
+
+
+_OTHERS: Final[dict[str, Callable[[Decorators, str], bool]]] = {
+    "end": _end,
+    "depth": _depth("depth"),
+    "reverse_depth": _depth("reverse_depth"),
+    "position": _position,
+    "role": _role,
+    "scan_depth": _scan_depth,
+    "priority": _priority,
+    "ignore_on_max_context": _set("priority", float(_LAST_PRIORITY)),
+    "match_full_word": _set("full_words", value=True),
+    "match_partial_word": _set("full_words", value=False),
+    "recursive": _set("feeds_recursion", value=True),
+    "unrecursive": _set("feeds_recursion", value=False),
+    "no_recursive_search": _set("searches_recursion", value=False),
+    "inject_lore": _inject(location=..., lore=True),
+    "inject_at": _inject(location=..., lore=False),
+    "inject_prepend": _inject(operation="prepend"),
+    "inject_replace": _inject(operation="replace", param=...),
+    "disable_ui_prompt": lambda _read, argument: argument in _NO_UI_PROMPTS,
+}
