@@ -1,0 +1,1 @@
+"""The macros of RisuAI (CBS): arithmetic and the numbers drawn from a text."""
