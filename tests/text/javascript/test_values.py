@@ -13,14 +13,21 @@ from hypothesis import strategies as st
 from innkeeper.text.javascript.values import (
     SPACES,
     Offsets,
+    fixed,
     is_space,
     json_text,
+    length_of,
     number_text,
+    parse_float,
+    parse_int,
+    parse_json,
     strip,
     strip_end,
     strip_start,
     text_of,
+    text_of_units,
     to_number,
+    units_of,
 )
 
 NUMBERS = [
@@ -109,3 +116,58 @@ def test_one_white_space_for_all(text: str) -> None:
     assert strip_end(text) == re.sub(f"{spaces}+\\Z", "", text)
     assert strip(text) == strip_end(strip_start(text))
     assert is_space(text) is (re.fullmatch(f"{spaces}+", text) is not None)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("12px", 12), (" -1.5e1x", -15), (".5", 0.5), ("Infinityx", math.inf), ("x", math.nan)]
+)
+def test_parse_float_reads_the_number_at_the_start(text: str, number: float) -> None:
+    """What stands behind it does not matter."""
+    assert parse_float(text) == pytest.approx(number, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "base", "number"),
+    [
+        ("12.9", 10, 12),
+        ("0xff", 10, 255),
+        ("FFz", 16, 255),
+        ("0x10", 16, 16),
+        ("-7", 10, -7),
+        ("0x", 10, 0),
+        ("z", 16, math.nan),
+    ],
+)
+def test_parse_int_reads_the_whole_number_at_the_start(text: str, base: int, number: float) -> None:
+    """Digits of the base count, and ``0x`` before those of base 16."""
+    assert parse_int(text, base) == pytest.approx(number, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [
+        (1.005, 2, "1.00"),
+        (2.5, 0, "3"),
+        (-2.5, 0, "-3"),
+        (-0.4, 0, "-0"),
+        (1e21, 2, "1e+21"),
+        (math.nan, 1, "NaN"),
+        (0.0, 2, "0.00"),
+    ],
+)
+def test_fixed_rounds_the_exact_value(value: float, digits: int, text: str) -> None:
+    """1.005 is a little less than its digits say."""
+    assert fixed(value, digits) == text
+
+
+@pytest.mark.parametrize("text", ["NaN", "{a:1}", "", "[" * 100_000, "Infinity"])
+def test_what_is_no_json_is_refused(text: str) -> None:
+    """Python reads more than JSON; lists without end are refused, too."""
+    with pytest.raises(ValueError, match=r".*"):
+        parse_json(text)
+
+
+def test_units_are_those_of_utf_16() -> None:
+    """A character beyond U+FFFF is two units."""
+    assert length_of("a\N{GRINNING FACE}") == 3
+    assert text_of_units(units_of("a\N{GRINNING FACE}\ud83d")) == "a\N{GRINNING FACE}\ud83d"

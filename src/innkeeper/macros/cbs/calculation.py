@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
-from innkeeper.text.javascript.values import SPACES, number_text, to_number
+from innkeeper.text.javascript.values import SPACES, number_text, parse_float, to_number
 
 Variables: TypeAlias = Callable[[str], str]
 """The text of a variable of this name; text that is no number counts as 0."""
@@ -16,7 +16,6 @@ _CHAT: Final = re.compile(r"\$([a-zA-Z0-9_]+)")
 _GLOBAL: Final = re.compile(r"@([a-zA-Z0-9_]+)")
 _SPACE: Final = re.compile(f"[{SPACES}]+")
 _NULL: Final = re.compile("null", re.IGNORECASE)
-_LEADING: Final = re.compile(r"[+-]?(?:Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
 _SYMBOLS: Final = (("&&", "&"), ("||", "|"), ("<=", "≤"), (">=", "≥"), ("==", "="), ("!=", "≠"))
 
 
@@ -26,11 +25,13 @@ def _divided(a: float, b: float) -> float:
     return math.nan if not a or math.isnan(a) else math.copysign(math.inf, a) * math.copysign(1, b)
 
 
-def _rest(a: float, b: float) -> float:
+def remainder(a: float, b: float) -> float:
+    """``a % b``: the rest has the sign of ``a``; NaN by 0."""
     return math.nan if not b or math.isinf(a) else math.fmod(a, b)
 
 
-def _power(a: float, b: float) -> float:
+def power(a: float, b: float) -> float:
+    """``a ** b`` as JavaScript has it."""
     if math.isnan(b) or (abs(a) == 1 and math.isinf(b)):
         return math.nan
     try:
@@ -54,8 +55,8 @@ _OPERATORS: Final[Mapping[str, tuple[int, Callable[[float, float], float]]]] = {
     "-": (2, lambda a, b: a - b),
     "*": (3, lambda a, b: a * b),
     "/": (3, _divided),
-    "%": (3, _rest),
-    "^": (4, _power),
+    "%": (3, remainder),
+    "^": (4, power),
     "!": (5, lambda _, b: not b or math.isnan(b)),
 }
 """Precedence and meaning of each operator; all of them bind to the left, also ``^``."""
@@ -67,16 +68,16 @@ def calculate(text: str, chat: Variables, shared: Variables) -> float:
     >>> calculate("1+2*3", str, str)
     7.0
     """
-    stack = [""]
+    stack: list[list[str]] = [[]]
     for part in re.split(r"([()])", text):
         if part == "(":
-            stack.append("")
+            stack.append([])
         elif part == ")" and len(stack) > 1:
-            value = number_text(_segment(stack.pop(), chat, shared))
-            stack[-1] += value
+            value = _segment("".join(stack.pop()), chat, shared)
+            stack[-1].append(number_text(value))
         else:
-            stack[-1] += part
-    return _segment("".join(stack), chat, shared)
+            stack[-1].append(part)
+    return _segment("".join(map("".join, stack)), chat, shared)
 
 
 def _segment(text: str, chat: Variables, shared: Variables) -> float:
@@ -104,9 +105,8 @@ def _tokens(text: str) -> list[str | float]:
 
 
 def _operand(text: str) -> list[float]:
-    leading = _LEADING.match(text)
-    value = float(leading[0].replace("Infinity", "inf")) if leading else 0.0
-    return [value] if value or text == "0" else []
+    value = parse_float(text)
+    return [value] if (value and not math.isnan(value)) or text == "0" else []
 
 
 def _reduced(tokens: list[str | float]) -> float:

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import math
 import re
-import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import islice
 from typing import Final
 
 import msgspec
 
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.determinism import RandomStream
+from innkeeper.text.javascript.values import units_of
 
 _MASK: Final = 0xFFFFFFFF
 _BYTE: Final = 0xFF
@@ -31,11 +32,6 @@ _CACHED_CHARS: Final = 4096
 _UNIT_STEPS: Final = 2
 _SEED_STEPS: Final = 900
 """The steps charged for making a generator from its seed."""
-_UTF16: Final = "utf-16-le" if sys.byteorder == "little" else "utf-16-be"
-
-
-def _units(text: str) -> memoryview:
-    return memoryview(text.encode(_UTF16, "surrogatepass")).cast("H")
 
 
 def string_hash(text: str) -> int:
@@ -48,7 +44,7 @@ def string_hash(text: str) -> int:
 
 def _hash(text: str) -> int:
     a, b = 0xDEADBEEF, 0x41C6CE57
-    for unit in _units(text):
+    for unit in units_of(text):
         a = ((a ^ unit) * 2654435761) & _MASK
         b = ((b ^ unit) * 1597334677) & _MASK
     a = ((a ^ (a >> 16)) * 2246822507) & _MASK ^ ((b ^ (b >> 13)) * 3266489909) & _MASK
@@ -94,7 +90,7 @@ class SeedRandom:
 def _key(seed: str) -> list[int]:
     key: list[int] = []
     smear = 0
-    for index, unit in enumerate(_units(seed)):
+    for index, unit in enumerate(units_of(seed)):
         slot = index & _BYTE
         smear ^= (key[slot] if slot < len(key) else 0) * 19
         value = (smear + unit) & _BYTE
@@ -134,17 +130,24 @@ def word_chances(units: bytes | tuple[int, ...]) -> tuple[float, ...]:
     return (_short_chances if len(units) <= _CACHED_CHARS else _chances)(units)
 
 
+def first_chance(units: Iterable[int]) -> float:
+    """The number of a word for the counter 0."""
+    return next(_outputs(units))
+
+
 def _chances(units: bytes | tuple[int, ...]) -> tuple[float, ...]:
+    return tuple(islice(_outputs(units), _PERIOD))
+
+
+def _outputs(units: Iterable[int]) -> Iterator[float]:
     a, b, c, d = _seeds(units)
-    numbers = []
-    for _ in range(_PERIOD):
+    while True:
         t = (a + b + d) & _WORDCHANCE_MASK
         d = (d + 1) & _WORDCHANCE_MASK
         a = b ^ (b >> 9)
         b = (c + (c << 3)) & _WORDCHANCE_MASK
         c = (((c << 21) | (c >> 11)) + t) & _WORDCHANCE_MASK
-        numbers.append(t / 4294967296)
-    return tuple(numbers)
+        yield t / 4294967296
 
 
 _short_chances: Final = lru_cache(maxsize=64)(_chances)

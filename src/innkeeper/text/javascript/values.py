@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
+from array import array
 from bisect import bisect_left
+from collections.abc import Iterable
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any, Final
 
 SPACES: Final = "\t\n\x0b\x0c\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
@@ -18,10 +22,14 @@ WHITE_SPACE: Final = (
 """The characters of ``trim``. Python's ``strip`` takes others: not U+FEFF, but U+001C to U+001F and U+0085."""
 _PAIR: Final = re.compile("[\U00010000-\U0010ffff]")
 _DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_LEADING: Final = re.compile(r"[+-]?(?:Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
+_INTEGER: Final = re.compile(r"([+-]?)(0[xX](?=[0-9a-fA-F]))?([0-9a-zA-Z]*)")
+_UTF16: Final = "utf-16-le" if sys.byteorder == "little" else "utf-16-be"
 _WHOLE: Final = re.compile(r"0(?:[xX][0-9a-fA-F]+|[oO][0-7]+|[bB][01]+)")
 _LONGEST_NUMBER: Final = 2000
 _DECIMAL_FROM: Final = -7
 _DECIMAL_TO: Final = 21
+_EXACT: Final = Context(prec=400)
 _LONGEST_INDEX: Final = 10
 _INDEXES: Final = 2**32 - 1
 
@@ -77,6 +85,31 @@ def _text_number(text: str) -> float:
     if text in ("Infinity", "+Infinity"):
         return math.inf
     return -math.inf if text == "-Infinity" else math.nan
+
+
+def parse_float(text: str) -> float:
+    """``parseFloat(text)``: the number that a text begins with, else NaN."""
+    match = _LEADING.match(strip_start(text)[:_LONGEST_NUMBER])
+    return float(match[0].replace("Infinity", "inf")) if match else math.nan
+
+
+def parse_int(text: str, base: int = 10) -> float:
+    """``parseInt(text, base)``: the whole number that a text begins with, else NaN; ``0x`` before it means base 16."""
+    match = _INTEGER.match(strip_start(text)[:_LONGEST_NUMBER])
+    sign, prefix, digits = match.groups() if match else ("", None, "")
+    if prefix and base == 10:  # noqa: PLR2004 - the base where none is named
+        base = 16
+    allowed = "0123456789abcdefghijklmnopqrstuvwxyz"[:base]
+    whole = digits[: len(digits) - len(digits.lower().lstrip(allowed))]
+    return _float(int(sign + whole, base)) if whole else math.nan
+
+
+def fixed(value: float, digits: int) -> str:
+    """``value.toFixed(digits)``: halves go up in size, judged by the exact value of the double."""
+    if not math.isfinite(value) or abs(value) >= 10**_DECIMAL_TO:
+        return number_text(value)
+    rounded = Decimal(abs(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, _EXACT)
+    return f"{'-' if value < 0 else ''}{rounded:f}"
 
 
 def number_text(value: float) -> str:
@@ -151,6 +184,33 @@ def _key_order(item: tuple[str, Any]) -> float:
     key = item[0]
     whole = key.isascii() and key.isdigit() and (key == "0" or key[0] != "0") and len(key) <= _LONGEST_INDEX
     return int(key) if whole and int(key) < _INDEXES else math.inf
+
+
+def parse_json(text: str) -> Any:
+    """``JSON.parse(text)``. Raises `ValueError`, also for lists within lists without end."""
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except RecursionError as error:
+        raise ValueError(str(error)) from error
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(name)
+
+
+def units_of(text: str) -> memoryview:
+    """The UTF-16 units of a text."""
+    return memoryview(text.encode(_UTF16, "surrogatepass")).cast("H")
+
+
+def text_of_units(units: Iterable[int]) -> str:
+    """The text of UTF-16 units; halves alone stay halves."""
+    return array("H", units).tobytes().decode(_UTF16, "surrogatepass")
+
+
+def length_of(text: str) -> int:
+    """``text.length``: the number of UTF-16 units."""
+    return len(text) if text.isascii() else len(units_of(text))
 
 
 class Offsets:

@@ -1,0 +1,147 @@
+"""The runner of RisuAI's cases: a case's database, character and chat over those all begin with, and our answer to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.macros.cbs import LATER, RISU_166, CbsScope, default_variables, expand
+from innkeeper.prompt.determinism import Clock, Mulberry32
+from scripts.parity.case import Case
+
+_SEED: Final = 42
+
+
+class Room(msgspec.Struct):
+    """A case's database, character and chat, and the options they came with."""
+
+    db: dict[str, Any]
+    char: dict[str, Any]
+    chat: dict[str, Any]
+    options: Mapping[str, Any]
+    is_later: bool
+    base: Mapping[str, Any]
+    random: Any
+
+
+def room_of(case: Case) -> Room:
+    """A case's own data over the base of its file."""
+    options = case.input.get("options") or {}
+    db, char, chat = ({**deepcopy(case.base[part]), **options.get(part, {})} for part in ("db", "char", "chat"))
+    db["globalChatVariables"] = {**db["globalChatVariables"], **options.get("globals", {})}
+    is_later = case.source.endswith("_later.json") or "expected_166_3_3" in case.raw
+    draws = case.input.get("random_draws")
+    random = Mulberry32(options.get("seed", _SEED)) if draws is None else _Draws(draws)
+    return Room(db, char, chat, options, is_later, case.base, random)
+
+
+class _Draws:
+    """Recorded draws, in their order."""
+
+    def __init__(self, numbers: list[float]) -> None:
+        self._numbers: Iterator[float] = iter(numbers)
+
+    def random(self) -> float:
+        return next(self._numbers)
+
+
+def scope_of(room: Room, **more: Any) -> CbsScope:
+    """What the tags of a case read."""
+    db, char, chat, options = room.db, room.char, room.chat, room.options
+    persona = next((item for item in db.get("personas", ()) if item["id"] == chat.get("bindedPersona")), None)
+    names = options.get("enabled", db.get("enabledModules", ()))
+    modules = [module for module in db.get("modules", ()) if module["id"] in names]
+    index = chat.get("fmIndex", -1)
+    conditions = options.get("cbs") or {}
+    facts: dict[str, Any] = {
+        "char": char.get("nickname") or char["name"],
+        "user": persona["name"] if persona else db["username"],
+        "description": char["desc"],
+        "personality": char["personality"],
+        "scenario": char["scenario"],
+        "example_messages": char["exampleMessage"],
+        "persona": persona["personaPrompt"] if persona else db["personaPrompt"],
+        "main_prompt": db["mainPrompt"],
+        "jailbreak": db["jailbreak"],
+        "global_note": db["globalNote"],
+        "greeting": char["firstMessage"] if index == -1 else char["alternateGreetings"][index],
+        "greeting_index": index,
+        "lorebook": [
+            *char["globalLore"],
+            *chat["localLore"],
+            *(entry for module in modules for entry in module.get("lorebook") or ()),
+        ],
+        "messages": chat["message"],
+        "character_id": char.get("chaId", ""),
+        "chat_id": chat.get("id", ""),
+        "variables": options.get(
+            "vars", {name.removeprefix("$"): value for name, value in chat["scriptstate"].items()}
+        ),
+        "defaults": default_variables(char["defaultVariables"], db["templateDefaultVariables"]),
+        "global_variables": db["globalChatVariables"],
+        "chat_index": options.get("chatID", -1),
+        "role": options.get("role"),
+        "chat_role": conditions.get("chatRole"),
+        "is_first_message": bool(conditions.get("firstmsg")),
+        "run_variables": bool(options.get("runVar")),
+        "drop_variables": bool(options.get("rmVar")),
+        "counting": bool(options.get("tokenizeAccurate")),
+        "generic_names": bool(options.get("consistantChar")),
+        "display": bool(options.get("visualize")),
+        "model": db["aiModel"],
+        "sub_model": db["subModel"],
+        "jailbreak_on": db["jailbreakToggle"],
+        "max_context": db["maxContext"],
+        "emotions": [emotion[0] for emotion in char["emotionImages"]],
+        "assets": [asset[0] for asset in char["additionalAssets"]],
+        "modules": {
+            module["namespace"]: [asset[0] for asset in module.get("assets") or ()]
+            for module in modules
+            if module.get("namespace")
+        },
+        "metadata": _GPT4O if db["aiModel"] == "gpt4o" else {},
+        "clock": Clock.at(room.base["clock_iso"]),
+        "random": room.random,
+        "compat": LATER if room.is_later else RISU_166,
+    }
+    return CbsScope(**{**facts, **more})
+
+
+_GPT4O: Final = {
+    "modelname": "GPT-4o",
+    "modelshortname": "GPT-4o",
+    "modelinternalid": "gpt-4o",
+    "modelformat": "0",
+    "modelprovider": "0",
+    "modeltokenizer": "2",
+}
+
+
+def _expanded(case: Case) -> Any:
+    room = room_of(case)
+    scope = scope_of(room)
+    result = expand(case.input["template"], scope)
+    return {"text": result.text, **_changed(scope.variables, result.variables)}
+
+
+def _changed(variables: Mapping[str, Any], changes: Mapping[str, str | None]) -> dict[str, Any]:
+    """The variables after a case, as far as they have changed."""
+    after = {name: value for name, value in {**variables, **changes}.items() if value is not None}
+    return {} if after == variables else {"vars": after}
+
+
+_ANSWERS: Final[Mapping[str, Callable[[Case], Any]]] = {"cbs": _expanded}
+"""How the cases of a kind are answered, by the first part of their area."""
+
+
+def answer(case: Case) -> Any:
+    """Our answer in the case's terms."""
+    return _ANSWERS[case.area.partition(".")[0]](case)
+
+
+def counted(case: Case, given: Any) -> tuple[Any, Any]:
+    """What the original answered, and ours, as far as both are compared."""
+    return case.expected, given

@@ -1,0 +1,62 @@
+"""Functions of the application: model, settings, modules, assets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from innkeeper.macros.cbs.functions.lists import list_text
+from innkeeper.macros.cbs.run import CbsCall, Function, Result, by_alias
+from innkeeper.macros.cbs.scope import NO_VALUE, CbsScope
+
+
+def metadata(call: CbsCall) -> Result:
+    """A fact about the application, by its key."""
+    key = call.text(0)
+    value = {**_facts(call.scope), **call.scope.metadata}.get(key.lower())
+    return f"Error: {key} is not a valid metadata key." if value is None else value
+
+
+def _facts(scope: CbsScope) -> dict[str, str]:
+    """What ``metadata`` answers where the scope does not say otherwise."""
+    language = scope.clock.locale.split("-")[0]
+    version = scope.compat.version
+    return {
+        "mobile": "0",
+        "local": "0",
+        "node": "0",
+        **dict.fromkeys(("version",), version),
+        **dict.fromkeys(("major", "majorversion", "majorver"), version.split(".")[0]),
+        **dict.fromkeys(("lang", "language", "locale"), language),
+        **dict.fromkeys(("browserlang", "browserlanguage", "browserlocale"), scope.clock.locale),
+        "maxcontext": str(scope.max_context),
+        **dict.fromkeys(("modelinternalid", "modelname", "modelshortname"), scope.model),
+        "risutype": "local",
+        "imateapot": "\N{TEAPOT}",
+    }
+
+
+def moduleassetlist(call: CbsCall) -> Result:
+    """The names of a module's assets; nothing where it is not enabled."""
+    names = call.scope.modules.get(call.shown(0))
+    return "" if names is None else list_text(call, list(names))
+
+
+FUNCTIONS: Final[Mapping[str, Function]] = by_alias(
+    {
+        "model": lambda call: call.scope.model,
+        "axmodel": lambda call: call.scope.sub_model,
+        "jbtoggled": lambda call: "1" if call.scope.jailbreak_on else "0",
+        "maxcontext": lambda call: str(call.scope.max_context),
+        "prefillsupported prefill": lambda call: "1" if call.scope.model.startswith("claude") else "0",
+        "emotionlist": lambda call: list_text(call, list(call.scope.emotions)),
+        "assetlist": lambda call: list_text(call, list(call.scope.assets)),
+        "chardisplayasset": lambda call: list_text(call, list(call.scope.display_assets)),
+        "moduleenabled": lambda call: "1" if call.shown(0) in call.scope.modules else "0",
+        "moduleassetlist": moduleassetlist,
+        "metadata": metadata,
+        "screenwidth": lambda call: str(call.scope.screen[0]),
+        "screenheight": lambda call: str(call.scope.screen[1]),
+        "triggerid": lambda call: call.scope.trigger_id or NO_VALUE,
+    }
+)
