@@ -15,7 +15,7 @@ import msgspec
 
 from innkeeper.macros.cbs.blocks import OpenBlock, block_of, legacy_block
 from innkeeper.macros.cbs.calculation import calculate
-from innkeeper.macros.cbs.functions import FUNCTIONS
+from innkeeper.macros.cbs.functions.table import FUNCTIONS
 from innkeeper.macros.cbs.limits import MAX_CALLS, MAX_CHARACTERS, MAX_OPEN, exceeded
 from innkeeper.macros.cbs.run import UNDEFINED, CbsCall, CbsRun, Result, ThrownError
 from innkeeper.macros.cbs.scope import CbsScope
