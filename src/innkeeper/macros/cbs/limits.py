@@ -7,22 +7,22 @@ from typing import Final
 from innkeeper.macros.engine.errors import MacroLimitError
 
 MAX_TAGS: Final = 100_000
-"""Tags and blocks evaluated, those in fields and in texts that blocks insert included."""
+"""Tags and blocks evaluated, those in fields and in texts that blocks insert included (`MacroLimitError`)."""
 
 MAX_OPEN: Final = 512
-"""Tags and blocks open at once in one text."""
+"""Tags and blocks open at once in one text (`MacroLimitError`)."""
 
 MAX_CALLS: Final = 20
 """Fields and functions inside one another (no error: deeper ones print a message, as in RisuAI)."""
 
 MAX_CHARACTERS: Final = 4 * 1024 * 1024
-"""Characters of a text, and characters that its tags and blocks produce together."""
+"""Characters of a text, and characters that its tags and blocks produce together (`MacroLimitError`)."""
 
 MAX_ITEMS: Final = 100_000
-"""Items of a list that a tag makes."""
+"""Items of a list that a tag makes (`MacroLimitError`)."""
 
 MAX_DICE: Final = 100_000
-"""Dice of one throw."""
+"""Dice of one throw (`MacroLimitError`)."""
 
 
 def exceeded(what: str, limit: str, allowed: int, actual: float | None = None) -> MacroLimitError:
