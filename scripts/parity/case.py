@@ -86,7 +86,8 @@ def _read(file: Path) -> Any:
 def _tavern(raw: Mapping[str, Any], file: Path) -> str:
     if "call" in raw:
         return "smart"
+    named = next((part for part in reversed(file.parts) if part in TAVERNS), None)
     body = raw["input"]
-    if isinstance(body, dict) and _SILLY_KEYS & body.keys():
+    if named != "risu" and isinstance(body, dict) and _SILLY_KEYS & body.keys():
         return "silly"
-    return next((part for part in reversed(file.parts) if part in TAVERNS), "risu")
+    return named or "risu"

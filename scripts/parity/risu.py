@@ -10,6 +10,7 @@ import msgspec
 
 from innkeeper.macros.cbs import LATER, RISU_166, CbsScope, default_variables, expand
 from innkeeper.prompt.determinism import Clock, Mulberry32
+from innkeeper.taverns.risu.scripts import ScriptRunner, read_scripts
 from scripts.parity.case import Case
 
 _SEED: Final = 42
@@ -133,7 +134,26 @@ def _changed(variables: Mapping[str, Any], changes: Mapping[str, str | None]) ->
     return {} if after == variables else {"vars": after}
 
 
-_ANSWERS: Final[Mapping[str, Callable[[Case], Any]]] = {"cbs": _expanded}
+def _rewritten(case: Case) -> Any:
+    room = room_of(case)
+    index, conditions = case.input.get("chatID", -1), case.input.get("cbsConditions") or {}
+    scope = scope_of(
+        room,
+        chat_index=index,
+        chat_role=conditions.get("chatRole"),
+        is_first_message=bool(conditions.get("firstmsg")),
+    )
+    modules = [module for module in room.db.get("modules", ()) if module["id"] in room.db.get("enabledModules", ())]
+    own = room.char["customscript"] or case.input["scripts"]
+    scripts = read_scripts(room.db.get("presetRegex") or (), own, *(module.get("regex") or () for module in modules))
+    result = ScriptRunner(scripts).run(case.input["text"], case.input["mode"], scope)
+    answered: dict[str, Any] = {"text": result.text}
+    if result.stored is not None:
+        answered["message_after"] = result.stored
+    return {**answered, "emotion_changed": True} if result.emotion else answered
+
+
+_ANSWERS: Final[Mapping[str, Callable[[Case], Any]]] = {"cbs": _expanded, "regex": _rewritten}
 """How the cases of a kind are answered, by the first part of their area."""
 
 
