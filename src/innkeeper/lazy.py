@@ -47,6 +47,7 @@ EXTRAS: Final = MappingProxyType(
         "fsspec": "jobs",
         "opentelemetry": "telemetry",
         "prometheus_client": "serve",
+        "pyarrow": "data",
         "mcp": "mcp",
         "sqlalchemy": "library",
         "starlette": "serve",

@@ -82,6 +82,9 @@ SECTIONS: Final[Mapping[str, Mapping[str, CommandEntry]]] = MappingProxyType(
             "regress": CommandEntry(
                 "innkeeper.cli.prompt.regress:regress", "Check what new inputs change in a corpus of chats."
             ),
+            "batch": CommandEntry(
+                "innkeeper.cli.prompt.batch:batch", "Build datasets of prompts from rows of requests."
+            ),
             "cache": CommandEntry(
                 "innkeeper.cli.prompt.cache:cache", "Simulate a provider's cache over a chat's turns."
             ),

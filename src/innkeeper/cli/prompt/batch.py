@@ -1,0 +1,184 @@
+"""``innkeeper batch``: datasets of build requests become datasets of prompts."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from innkeeper.cli.app.commands import CommandEntry, LazyGroup, examples, json_option
+from innkeeper.cli.prompt.asset_options import asset_options
+from innkeeper.cli.settings import completion
+
+if TYPE_CHECKING:
+    from innkeeper.data.batch import BatchSettings
+    from innkeeper.data.summary import Summary
+
+
+class BuildsByDefault(LazyGroup):
+    """A group whose first word may be a dataset instead of a command."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words as those of ``batch build``, unless they name another command or ask for help."""
+        if args and args[0] not in {*self.list_commands(ctx), "-h", "--help"}:
+            args = ["build", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(
+    cls=BuildsByDefault,
+    entries={"compare": CommandEntry("innkeeper.cli.prompt.batch_compare:compare", "Compare two outputs row by row.")},
+    epilog=examples(
+        "innkeeper batch rows.jsonl --out prompts.parquet",
+        "innkeeper batch cards/ chats/ --preset evening.json --out prompts.jsonl",
+        "innkeeper batch rows.parquet --form body --provider openai --out batch.jsonl",
+    ),
+)
+def batch() -> None:
+    """Build datasets of prompts: `innkeeper batch ROWS... --out FILE` is short for `innkeeper batch build`."""
+
+
+FORMS: Final = ("messages", "text", "tokens", "plan", "replay", "body", "training")
+
+
+@batch.command(
+    epilog=examples(
+        "innkeeper batch rows.jsonl --out prompts.parquet",
+        "innkeeper batch rows.jsonl --sample 100 --summary look.html",
+        "innkeeper batch cards/ questions.jsonl --model gpt-4o --form body --provider openai --out batch.jsonl",
+        "cat rows.jsonl | innkeeper batch - --out - --errors bad.jsonl",
+    )
+)
+@click.argument("rows", nargs=-1, required=True, metavar="ROWS...", shell_complete=completion.files)
+@click.option(
+    "--out", "output", metavar="FILE", help="Where the prompts go: .parquet, .arrow, .jsonl, .csv, or - for a pipe."
+)
+@click.option(
+    "--form", type=click.Choice(FORMS), default="messages", show_default=True, help="What is made of a prompt."
+)
+@click.option("--dialect", metavar="NAME", help="The dialect of messages and bodies.")
+@click.option(
+    "--provider", metavar="NAME", help="Whose batch format --form body has: openai, anthropic, gemini or vllm."
+)
+@click.option("--errors", metavar="FILE", help="Where rows that cannot be built go (default: beside the output).")
+@click.option("--shared", metavar="FILE", help="A JSON object of assets that rows name as @name.")
+@click.option(
+    "--root", "roots", metavar="FOLDER", multiple=True, help="A folder that rows may name files in; repeatable."
+)
+@click.option("--keep", metavar="COLUMN", multiple=True, help="A column that is passed on; repeatable.")
+@click.option(
+    "--workers", type=click.IntRange(1), metavar="N", help="Processes that build (default: one for each core)."
+)
+@click.option("--shard", type=click.IntRange(1), metavar="ROWS", help="Rows that are built, and kept, together.")
+@click.option(
+    "--sample", type=click.IntRange(1), metavar="ROWS", help="Build only the first rows and show what they are."
+)
+@click.option("--summary", type=click.Path(path_type=Path), help="Write tables and plots to this file: .html or .svg.")
+@click.option("--force", is_flag=True, help="Overwrite files that exist.")
+@asset_options
+@json_option
+def build(
+    rows: tuple[str, ...], *, output: str | None, summary: Path | None, force: bool, as_json: bool, **options: Any
+) -> int:
+    """Build a prompt of every row. Exits with 1 where rows could not be built.
+
+    ROWS are files of build requests (JSON lines, Parquet, Arrow, CSV), a folder of cards and chats, a SillyTavern user folder, or
+    - for a pipe; several are crossed, every row of the first with every row of the others. Assets stand in a row, or are named by
+    their path or as @name; options name what all rows have in common. A run that was stopped goes on when it is started again.
+    """
+    from innkeeper.data.run import STDOUT, RunOptions, run_batch
+    from innkeeper.data.sources import open_rows
+    from innkeeper.prompt import UsageError
+
+    if output is None and options["sample"] is None:
+        raise UsageError("there is nowhere to write to", hint="--out FILE, or --sample 100 to look first")
+    source = open_rows(rows, roots=options["roots"])
+    chosen = {name: options[name] for name in ("errors", "workers", "shard", "sample") if options[name] is not None}
+    settings, run_options = _settings(options), RunOptions(force=force, **chosen)
+    with _progress(source.total, quiet=as_json or output == STDOUT) as told:
+        if output is None:
+            report = _looked_at(source, settings, run_options, told)
+        else:
+            report = run_batch(source, output, settings, run_options, progress=told)
+    if summary is not None:
+        _write_summary(summary, report.summary, force=force)
+    if as_json:
+        click.echo(json.dumps(report.to_dict(), ensure_ascii=False), err=output == STDOUT)
+    elif output is None or options["sample"] is not None:
+        from innkeeper.cli.app.render import console, print_tables
+
+        print_tables(console(), report.summary.tables())
+    else:
+        bad = f", {report.errors:,} rows with errors" if report.errors else ""
+        click.echo(f"{report.rows - report.errors:,} prompts in {output}{bad}", err=True)
+    return int(bool(report.errors))
+
+
+def _looked_at(source: Any, settings: BatchSettings, options: Any, told: Callable[[int, int], None] | None) -> Any:
+    """Build a sample that is not kept."""
+    from tempfile import TemporaryDirectory
+
+    from innkeeper.data.run import run_batch
+
+    with TemporaryDirectory() as folder:
+        return run_batch(source, Path(folder, "sample.arrow"), settings, options, progress=told)
+
+
+def _settings(options: dict[str, Any]) -> BatchSettings:
+    """The settings that options give: the common fields are those of a request of the same options."""
+    from innkeeper.cli.prompt.assets import AssetFiles, request_fields
+    from innkeeper.data.batch import BatchSettings
+    from innkeeper.prompt.data import parse_json
+
+    assets = AssetFiles.of((), {**options, "chat": None})
+    fields = request_fields(options)
+    fields["model"] = options["model"]
+    request = assets.request(fields, options["settings"])
+    shared = (
+        {} if options["shared"] is None else parse_json(Path(options["shared"]).read_bytes(), asset=options["shared"])
+    )
+    return BatchSettings(
+        form=options["form"],
+        dialect=options["dialect"],
+        provider=options["provider"],
+        request=request.to_dict(),
+        shared=shared,
+        keep=tuple(options["keep"]),
+    )
+
+
+@contextmanager
+def _progress(total: int | None, *, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """Show rows, rate, time left and errors on a terminal's standard error, one line that is written again."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    begun = time.monotonic()
+
+    def told(rows: int, errors: int) -> None:
+        rate = rows / max(time.monotonic() - begun, 1e-6)
+        left = f", {(total - rows) / max(rate, 1e-6):,.0f} s left" if total is not None else ""
+        bad = f", {errors:,} errors" if errors else ""
+        click.echo(f"\r\x1b[K{rows:,} rows, {rate:,.0f} a second{left}{bad}", nl=False, err=True)
+
+    try:
+        yield told
+    finally:
+        click.echo("\r\x1b[K", nl=False, err=True)
+
+
+def _write_summary(path: Path, summary: Summary, *, force: bool) -> None:
+    from innkeeper.content import save_bytes
+    from innkeeper.prompt.text_table import html_page
+
+    text = summary.to_svg()
+    if path.suffix.lower() != ".svg":
+        text = html_page("batch", summary.tables()) + text
+    save_bytes(path, text.encode("utf-8", "replace"), force=force)
+    click.echo(f"wrote {path}", err=True)
