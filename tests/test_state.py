@@ -10,6 +10,7 @@ from typing import Final
 
 import pytest
 
+from innkeeper.cli.prompt.batch import batch
 from innkeeper.inference.adapters.providers import PROVIDERS
 from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.lazy import EXTRAS
@@ -104,7 +105,7 @@ def test_examples_in_the_wheel() -> None:
 
 NOT_YET: Final = {
     "RisuAI's language and modules": "risu" not in TAVERNS,
-    "batches of prompts": not (ROOT / "src" / "innkeeper" / "taverns" / "batches.py").exists(),
+    "batches that are sent": "run" not in batch.commands and "run" not in batch.entries,
     "extensions in JavaScript": find_spec("innkeeper.extensions") is None,
 }
 """What is not there, and that it is not."""

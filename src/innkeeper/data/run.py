@@ -23,7 +23,7 @@ from innkeeper.content.files.private import one_writer
 from innkeeper.data.batch import BatchSettings
 from innkeeper.data.pool import Builders
 from innkeeper.data.sources import RowSource
-from innkeeper.data.summary import Summary, FigureSum
+from innkeeper.data.summary import FigureSum, Summary
 from innkeeper.data.tables import KINDS, LineWriter, from_bytes, open_binary, to_bytes, writer_of
 from innkeeper.prompt import FormatError, UsageError, Where
 from innkeeper.prompt.data import to_json

@@ -25,10 +25,15 @@ class BuildsByDefault(LazyGroup):
     """A group whose first word may be a dataset instead of a command."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the words as those of ``batch build``, unless they name another command or ask for help."""
-        if args and args[0] not in {*self.list_commands(ctx), "-h", "--help"}:
-            args = ["build", *args]
-        return super().parse_args(ctx, args)
+        """Read options without a command's name before them as those of ``build``, unless they ask for help."""
+        named = not args or args[0] in {"-h", "--help"} or not args[0].startswith("--")
+        return super().parse_args(ctx, args if named else ["build", *args])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that ``args`` begin with, ``build`` where they begin with a dataset."""
+        return super().resolve_command(ctx, args if args[0] in self.list_commands(ctx) else ["build", *args])
 
 
 @click.group(
