@@ -148,8 +148,9 @@ def _piped(
     tables: Iterable[Any], settings: BatchSettings, options: RunOptions, engine: Engine, progress: Progress | None
 ) -> BatchReport:
     """Write to standard output as shards are done; nothing is kept for another run."""
-    good = LineWriter(sys.stdout.buffer, only=_only(settings), nested=True)
-    bad = LineWriter(sys.stderr.buffer if options.errors is None else open_binary(options.errors))
+    good = LineWriter(sys.stdout.buffer, only=_only(settings), nested=True, shared=True)
+    errors = options.errors
+    bad = LineWriter(sys.stderr.buffer, shared=True) if errors is None else LineWriter(open_binary(errors))
     counted = _ResultFiles(good, bad, progress)
     try:
         for table in engine(tables, at_one_moment(settings)):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any, Final, Protocol
@@ -94,10 +93,10 @@ def _flat(table: Any) -> Any:
 
 
 class LineWriter:
-    """Writes JSON lines: each row as an object, or the line of a provider's batch as it is."""
+    """Writes JSON lines: each row as an object, or the line of a provider's batch as it is. A ``shared`` file stays open."""
 
-    def __init__(self, file: IO[bytes], *, only: str = "", nested: bool = False) -> None:
-        self._file, self._only, self._nested = file, only, nested
+    def __init__(self, file: IO[bytes], *, only: str = "", nested: bool = False, shared: bool = False) -> None:
+        self._file, self._only, self._nested, self._shared = file, only, nested, shared
 
     def write(self, table: Any) -> None:
         """Write the rows of a table."""
@@ -120,8 +119,8 @@ class LineWriter:
         return to_json(known, sort=False)
 
     def close(self) -> None:
-        """End what was opened for it."""
-        if self._file not in (sys.stdout.buffer, sys.stderr.buffer):
+        """End the file, unless others write to it, too."""
+        if not self._shared:
             self._file.close()
 
 
