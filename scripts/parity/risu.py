@@ -11,6 +11,8 @@ import msgspec
 from innkeeper.macros.cbs import LATER, RISU_166, CbsScope, default_variables, expand
 from innkeeper.prompt.determinism import Clock, Mulberry32
 from innkeeper.taverns.risu.scripts import ScriptRunner, read_scripts
+from innkeeper.taverns.risu.triggers.run import run_triggers
+from innkeeper.taverns.risu.triggers.trigger import TriggerInputs, read_triggers
 from scripts.parity.case import Case
 
 _SEED: Final = 42
@@ -153,7 +155,49 @@ def _rewritten(case: Case) -> Any:
     return {**answered, "emotion_changed": True} if result.emotion else answered
 
 
-_ANSWERS: Final[Mapping[str, Callable[[Case], Any]]] = {"cbs": _expanded, "regex": _rewritten}
+def _triggered(case: Case) -> Any:
+    room = room_of(case)
+    scope = scope_of(room)
+    modules = [module for module in room.db.get("modules", ()) if module["id"] in room.db.get("enabledModules", ())]
+    triggers = [
+        *read_triggers(
+            room.char["triggerscript"] or case.input["triggers"], low_level=bool(room.char.get("lowLevelAccess"))
+        ),
+        *(
+            trigger
+            for module in modules
+            for trigger in read_triggers(module.get("trigger") or (), low_level=bool(module.get("lowLevelAccess")))
+        ),
+    ]
+    inputs = TriggerInputs(
+        scope=scope,
+        lorebook=room.char["globalLore"],
+        author_note=room.chat["note"],
+        global_note=room.char["replaceGlobalNote"],
+        display_data=case.input.get("display_data"),
+    )
+    outcome = run_triggers(triggers, case.input["mode"], inputs, name=case.input.get("name"))
+    if outcome is None:
+        return None
+    answered: dict[str, Any] = {
+        "system_prompts": outcome.prompts,
+        "stop_sending": outcome.stop_sending,
+        "send_ai_prompt": outcome.send_prompt,
+        "tokens": outcome.tokens,
+        "messages": [{"role": message["role"], "data": message["data"]} for message in outcome.messages],
+        **_changed(scope.variables, outcome.variables),
+    }
+    if outcome.lorebook is not None:
+        names = ("key", "comment", "content", "insertorder")
+        answered["lorebook"] = [{name: entry[name] for name in names} for entry in outcome.lorebook]
+    if outcome.author_note is not None:
+        answered["author_note"] = outcome.author_note
+    if outcome.display_data is not None:
+        answered |= {"display_data": outcome.display_data, "temp_vars": outcome.temporary}
+    return answered
+
+
+_ANSWERS: Final[Mapping[str, Callable[[Case], Any]]] = {"cbs": _expanded, "regex": _rewritten, "trigger": _triggered}
 """How the cases of a kind are answered, by the first part of their area."""
 
 

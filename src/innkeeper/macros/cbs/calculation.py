@@ -19,7 +19,8 @@ _NULL: Final = re.compile("null", re.IGNORECASE)
 _SYMBOLS: Final = (("&&", "&"), ("||", "|"), ("<=", "≤"), (">=", "≥"), ("==", "="), ("!=", "≠"))
 
 
-def _divided(a: float, b: float) -> float:
+def divided(a: float, b: float) -> float:
+    """``a / b``: by 0 it is infinite, or NaN."""
     if b:
         return a / b
     return math.nan if not a or math.isnan(a) else math.copysign(math.inf, a) * math.copysign(1, b)
@@ -54,7 +55,7 @@ _OPERATORS: Final[Mapping[str, tuple[int, Callable[[float, float], float]]]] = {
     "+": (2, lambda a, b: a + b),
     "-": (2, lambda a, b: a - b),
     "*": (3, lambda a, b: a * b),
-    "/": (3, _divided),
+    "/": (3, divided),
     "%": (3, remainder),
     "^": (4, power),
     "!": (5, lambda _, b: not b or math.isnan(b)),

@@ -26,15 +26,20 @@ from innkeeper.text.jsreplace import joined
 TOO_DEEP: Final = "ERROR: Call stack limit reached"
 _MARK: Final = re.compile(r"\{[{#]|\}\}|#\}")
 _ANGLED: Final = re.compile(r"<(user|char|bot)>", re.IGNORECASE | re.ASCII)
+_WORK_A_TAG: Final = 100
 _SEPARATORS: Final = str.maketrans("", "", " _-")
 
 
 class Expanded(msgspec.Struct, frozen=True):
-    """An expanded text; the chat variables it wrote (``None``: removed); what is to be reported about it."""
+    """An expanded text; the chat variables it wrote (``None``: removed); what is to be reported about it.
+
+    ``work`` is what it took: the characters that tags produced, and some for each tag.
+    """
 
     text: str
     variables: Mapping[str, str | None]
     notes: tuple[str, ...] = ()
+    work: int = 0
 
 
 def expand(text: str, scope: CbsScope) -> Expanded:
@@ -46,7 +51,7 @@ def expand(text: str, scope: CbsScope) -> Expanded:
     run = CbsRun(scope, _parsed)
     result = joined([_parsed(run, text)])
     changes = {joined([name]): value if value is None else joined([value]) for name, value in run.changes.items()}
-    return Expanded(result, changes, tuple(dict.fromkeys(run.notes)))
+    return Expanded(result, changes, tuple(dict.fromkeys(run.notes)), run.made + run.tags * _WORK_A_TAG)
 
 
 def _parsed(run: CbsRun, text: str) -> str:

@@ -1,0 +1,159 @@
+"""TriggerState: what the triggers of one run have changed so far; and `Operands`, which reads the fields of an effect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from innkeeper.macros.cbs import expand
+from innkeeper.macros.cbs.scope import NO_VALUE
+from innkeeper.prompt.allowance import charge
+from innkeeper.prompt.errors import LimitError
+from innkeeper.prompt.note import Note, NoteKind
+from innkeeper.taverns.risu.scripts import ScriptPattern
+from innkeeper.taverns.risu.triggers.trigger import TriggerInputs
+from innkeeper.text.javascript.values import to_number
+from innkeeper.text.jsreplace import ReplaceRunner, Split, valid
+
+MAX_TRIGGER_STEPS: Final = 100_000
+"""Effects that the triggers of one run may take, those that they skip included (`LimitError`)."""
+
+MAX_TRIGGER_CHARACTERS: Final = 64 * 1024 * 1024
+"""Characters that the triggers of one run may read and write (`LimitError`)."""
+
+MAX_TRIGGER_CALLS: Final = 32
+"""Triggers that run inside one another (`LimitError`)."""
+
+_STEPS: Final = 10
+_OF_SCOPE: Final = ("description", "persona")
+
+
+@dataclass(slots=True)
+class TriggerState:
+    """The chat, variables and texts of one run; ``inputs.scope`` reads the lists and mappings that are written here."""
+
+    inputs: TriggerInputs
+    mode: str
+    variables: dict[str, Any] = field(init=False)
+    messages: list[Mapping[str, Any]] = field(init=False)
+    lorebook: list[Mapping[str, Any]] = field(init=False)
+    written: dict[str, str] = field(default_factory=dict)
+    temporary: dict[str, str] = field(default_factory=dict)
+    prompts: dict[str, str] = field(default_factory=lambda: {"start": "", "historyend": "", "promptend": ""})
+    texts: dict[str, str] = field(default_factory=dict)
+    """Texts that were changed: author_note, global_note, description, persona, display_data."""
+    local: dict[int, dict[str, str]] = field(default_factory=dict)
+    """Local variables of the trigger at work, by the indent of their block."""
+    indent: int = 0
+    stop_sending: bool = False
+    send_prompt: bool = False
+    lorebook_changed: bool = False
+    notes: list[Note] = field(default_factory=list)
+    _steps: int = 0
+    _characters: int = 0
+    _runner: ReplaceRunner = field(init=False)
+
+    def __post_init__(self) -> None:
+        scope = self.inputs.scope
+        self.variables, self.messages = dict(scope.variables), list(scope.messages)
+        self.lorebook = list(self.inputs.lorebook)
+        scope = msgspec.structs.replace(
+            scope, variables=self.variables, messages=self.messages, run_variables=False, chat_index=-1
+        )
+        self.inputs = msgspec.structs.replace(self.inputs, scope=scope)
+        self._runner = ReplaceRunner(lambda what, why: self.notes.append(Note(NoteKind.LIMIT, f"{what}: {why}")))
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether it rewrites a shown text or a request, and may change nothing else."""
+        return self.mode in {"display", "request"}
+
+    def step(self, count: int = 1) -> None:
+        """Count effects. Raises `LimitError`."""
+        self._steps += count
+        if self._steps > MAX_TRIGGER_STEPS:
+            raise LimitError("the number of effects of triggers", limit="MAX_TRIGGER_STEPS", allowed=MAX_TRIGGER_STEPS)
+        charge("triggers", count * _STEPS)
+
+    def spend(self, characters: int) -> None:
+        """Count characters that are read or written. Raises `LimitError`."""
+        self._characters += characters
+        if self._characters > MAX_TRIGGER_CHARACTERS:
+            what = "the number of characters that triggers read and write"
+            raise LimitError(what, limit="MAX_TRIGGER_CHARACTERS", allowed=MAX_TRIGGER_CHARACTERS)
+
+    def expand(self, field: object) -> str:
+        """A field with its macros expanded, which write no variables."""
+        text = field if isinstance(field, str) else "" if field is None else str(field)
+        if "{" in text or "<" in text:
+            expanded = expand(text, self.inputs.scope)
+            text = expanded.text
+            self.spend(expanded.work)
+        self.spend(len(text))
+        return text
+
+    def get(self, name: str) -> str:
+        """The text of a variable: a local one, a temporary one, the chat's, ``null``."""
+        blocks = (self.local[indent] for indent in range(self.indent, -1, -1) if indent in self.local)
+        value = next((block[name] for block in blocks if name in block), None)
+        if value is None:
+            value = self.temporary[name] if name in self.temporary else self.inputs.scope.variable(name)
+        self.spend(len(value))
+        return value
+
+    def set(self, name: str, value: str) -> None:
+        """Set a variable: a local one where there is one of this name, else the chat's, or a temporary one."""
+        self.spend(len(value))
+        block = next((i for i in range(self.indent, -1, -1) if name in self.local.get(i, ())), None)
+        if block is not None:
+            self.local[block][name] = value
+        elif self.is_safe:
+            self.temporary[name] = value
+        else:
+            self.variables[name] = self.written[name] = value
+
+    def split(self, pattern: str, flags: str, text: str) -> Split | None:
+        """The matches of a pattern; ``None`` without one, and for a pattern that cannot be run."""
+        self.spend(len(text))
+        expression = ScriptPattern(pattern, flags)
+        return self._runner.split(expression, text) if valid(expression) else None
+
+    def text(self, name: str) -> str:
+        """A text that triggers may change, as it is now."""
+        if name in self.texts:
+            return self.texts[name]
+        return str(getattr(self.inputs.scope if name in _OF_SCOPE else self.inputs, name) or "")
+
+    def set_text(self, name: str, value: str) -> None:
+        """Change one of these texts."""
+        self.texts[name] = value
+        if name in _OF_SCOPE:
+            scope = msgspec.structs.replace(self.inputs.scope, **{name: value})
+            self.inputs = msgspec.structs.replace(self.inputs, scope=scope)
+
+
+class Operands(NamedTuple):
+    """The fields of an effect as they are read: each a value, or by its ``…Type`` the name of a variable."""
+
+    state: TriggerState
+    effect: Mapping[str, Any]
+
+    def name(self, field: str = "var") -> str:
+        """A field that names something."""
+        return self.state.expand(self.effect.get(field))
+
+    def text(self, field: str) -> str:
+        """A field that is a value or a variable's name."""
+        value = self.name(field)
+        return value if self.effect.get(f"{field}Type") == "value" else self.state.get(value)
+
+    def number(self, field: str) -> float:
+        """The same as a number."""
+        return to_number(self.text(field))
+
+    def output(self, value: str | None) -> None:
+        """Write a result; ``null`` where there is none."""
+        self.state.set(self.name("outputVar"), NO_VALUE if value is None else value)
