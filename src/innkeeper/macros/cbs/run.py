@@ -76,7 +76,7 @@ class CbsCall(NamedTuple):
 
     def text(self, index: int) -> str:
         """An argument that must be there. Raises `ThrownError`."""
-        if index < len(self.args):
+        if 0 <= index < len(self.args):
             return self.args[index]
         raise ThrownError
 

@@ -54,7 +54,7 @@ def _optional(call: CbsCall, index: int) -> str | None:
 def arrayassert(call: CbsCall) -> Result:
     """Set the item of an index behind the end."""
     items, index = parse_list(call.text(0)), call.number(1)
-    if index >= len(items) and index == math.floor(index):
+    if index >= len(items) and index % 1 == 0:
         size = checked(index + 1, "the number of items in a list", "MAX_ITEMS", MAX_ITEMS)
         items += [None] * (size - 1 - len(items)) + [_optional(call, 2)]
     return list_text(call, items)

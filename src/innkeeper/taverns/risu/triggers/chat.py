@@ -87,7 +87,7 @@ def entries_named(operands: Operands) -> str:
 
 def _order(operands: Operands) -> float:
     order = operands.number("insertOrder")
-    return _ORDER if math.isnan(order) else int(order) if order == math.floor(order) and math.isfinite(order) else order
+    return _ORDER if math.isnan(order) else int(order) if order % 1 == 0 else order
 
 
 def create_entry(operands: Operands) -> None:
