@@ -57,6 +57,10 @@ RULES = (
     Case("{{setvar::a::1}}[{{getvar::a}}]", "[null]", {"drop_variables": True}),
     Case("hello world {{bkspc}} user", "hello user", {"compat": LATER}),
     Case("Hello world. Next {{erase}} done", "Hello world. done", {"compat": LATER}),
+    Case("{{char}} one\n{{bkspc}}|{{bkspc}}", "", {"compat": LATER}),
+    Case("a one{{lower:}}  {{bkspc}}|", "a|", {"compat": LATER}),
+    Case("a b{{bkspc}}{{bkspc}}{{bkspc}}c", "c", {"compat": LATER}),
+    Case("no end {{erase}}a", "a", {"compat": LATER}),
     Case("{{erase}}", "{{erase}}", {"compat": RISU_166}),
     Case("{{#escape::keep}} ({{/escape}}", " \ue9ba", {"compat": LATER}),
     Case("{{#escape::keep}} ({{/escape}}", "{{#escape::keep}} ({{/escape}}", {"compat": RISU_166}),
@@ -118,6 +122,8 @@ LONG = {
     "unclosed": "{{#if 1}}" * 500 + "a" * 1_000_000,
     "lists": '{{#each ["a"] x}}{{slot::x}}{{/each}}' * 20_000,
     "pure": "{{#pure}}" + "{{a}}" * 90_000,
+    "erased": "a. " * 500_000 + "{{bkspc}}{{erase}}" * 40_000,
+    "blank": " " * 1_000_000 + "{{bkspc}}x{{erase}} " * 40_000 + "y",
     "parentheses": "{{calc::" + "(1)" * 300_000 + "}}",
 }
 

@@ -20,7 +20,7 @@ from innkeeper.macros.cbs.limits import MAX_CALLS, MAX_CHARACTERS, MAX_OPEN, exc
 from innkeeper.macros.cbs.run import UNDEFINED, CbsCall, CbsRun, Result, ThrownError
 from innkeeper.macros.cbs.scope import CbsScope
 from innkeeper.text.javascript.substitution import replaced
-from innkeeper.text.javascript.values import number_text, strip_end, text_of
+from innkeeper.text.javascript.values import is_space, number_text, strip_end, text_of
 from innkeeper.text.jsreplace import joined
 
 TOO_DEEP: Final = "ERROR: Call stack limit reached"
@@ -228,7 +228,7 @@ class _Parse:
             return run.parse(run, body)
         name = name.lower().translate(_SEPARATORS)
         if name in _ERASERS and run.scope.compat.erasers:
-            self._stack[-1].parts = [_ERASERS[name]("".join(self._stack[-1].parts))]
+            _ERASERS[name](self._stack[-1].parts)
             return ""
         function = FUNCTIONS.get(name)
         return None if function is None else function(CbsCall(run, tag, args))
@@ -241,8 +241,32 @@ class _Parse:
         return text_of(result["text"]) if isinstance(result, dict) and "text" in result else UNDEFINED
 
 
-_ERASERS: Final[Mapping[str, Callable[[str], str]]] = {
-    "bkspc": lambda text: (text := strip_end(text))[: max(text.rfind(" "), text.rfind("\n"), 0)],
-    "erase": lambda text: text[: max(map(text.rfind, ".!?\n")) + 1],
+def _cut_back(parts: list[str], marks: str, kept: int) -> None:
+    """Cut a buffer back to its last mark, of which ``kept`` characters stay. Long parts are cut in pieces first."""
+    while parts:
+        if len(parts[-1]) > _PIECE:
+            parts[-1:] = [parts[-1][:-_PIECE], parts[-1][-_PIECE:]]
+        index = max(map(parts[-1].rfind, marks))
+        if index >= 0:
+            parts[-1] = parts[-1][: index + kept]
+            return
+        parts.pop()
+
+
+def _cut_word(parts: list[str]) -> None:
+    """Cut the last word of a buffer, and the blank before it."""
+    while parts and is_space(parts[-1][-_PIECE:]):
+        parts[-1] = parts[-1][:-_PIECE]
+        if not parts[-1]:
+            parts.pop()
+    if parts:
+        parts[-1:] = [parts[-1][:-_PIECE], strip_end(parts[-1][-_PIECE:])]
+    _cut_back(parts, " \n", 0)
+
+
+_PIECE: Final = 4096
+_ERASERS: Final[Mapping[str, Callable[[list[str]], None]]] = {
+    "bkspc": _cut_word,
+    "erase": lambda parts: _cut_back(parts, ".!?\n", 1),
 }
-"""The functions that cut back what was written before them: the last word, the last sentence."""
+"""The functions that cut back what was written before them."""

@@ -31,7 +31,7 @@ def _facts(scope: CbsScope) -> dict[str, str]:
         **dict.fromkeys(("browserlang", "browserlanguage", "browserlocale"), scope.clock.locale),
         "maxcontext": str(scope.max_context),
         **dict.fromkeys(("modelinternalid", "modelname", "modelshortname"), scope.model),
-        "risutype": "local",
+        "risutype": "web",
         "imateapot": "\N{TEAPOT}",
     }
 

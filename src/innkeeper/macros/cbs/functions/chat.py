@@ -17,8 +17,11 @@ def _field(name: str) -> Function:
 
 def _previous(call: CbsCall, role: str, end: int) -> str:
     """The last message of a role before an index, else the greeting as it was written."""
-    matches = (message["data"] for message in reversed(call.scope.messages[:end]) if message.get("role") == role)
-    return next(matches, call.scope.greeting)
+    messages = call.scope.messages
+    end = min(end, len(messages))
+    last = next((index for index in range(end - 1, -1, -1) if messages[index].get("role") == role), None)
+    call.run.spend(end if last is None else end - last)
+    return call.scope.greeting if last is None else messages[last]["data"]
 
 
 def previous_user_message(call: CbsCall) -> Result:

@@ -112,6 +112,7 @@ def messageidleduration(call: CbsCall) -> Result:
     if call.scope.chat_index == -1:
         return _NO_MESSAGE
     until = reversed(call.scope.messages[: call.scope.chat_index + 1])
+    call.run.spend(call.scope.chat_index)
     last, before, *_ = [*(message for message in until if message.get("role") == "user"), None, None]
     if last is None or before is None:
         return _NO_USER if last is None else _NO_PREVIOUS_USER

@@ -40,6 +40,7 @@ def modify(state: TriggerState, index: float, text: str) -> None:
 
 
 def _last(state: TriggerState, role: str | None = None) -> str | None:
+    state.spend(len(state.messages))
     messages = (message["data"] for message in reversed(state.messages) if role in (None, message.get("role")))
     return next(messages, None)
 
@@ -82,6 +83,7 @@ def entries_named(operands: Operands) -> str:
     """The indexes of the entries whose names match a regular expression, in any letter case."""
     state, pattern = operands.state, operands.text("name")
     names = [str(entry.get("comment") or "") for entry in state.lorebook]
+    state.step(len(names))
     return json_text([index for index, name in enumerate(names) if state.split(pattern, "i", name) is not None])
 
 
