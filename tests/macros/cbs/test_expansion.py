@@ -46,6 +46,7 @@ RULES = (
     Case("{#if\nbody#}", ""),
     Case("{#if 1 more\nbody#}", "body"),
     Case("{#if -1\nbody#}", ""),
+    Case("{{#pure}}{#if 1\nbody#}{{/pure}}", "{#if 1\nbody#}"),
     Case("a#}b", "a#}b"),
     Case("{{#if 1}}a{{char", "<a{{char"),
     Case("{{settempvar::a::1}}{{#func f}}{{tempvar::a}}{{/func}}[{{call::f}}]{{tempvar::a}}", "[]1"),

@@ -166,7 +166,7 @@ class _Parse:
             self._close_tag(self._pop())
         else:
             tag = self._pop()
-            result = legacy_block(tag)
+            result = None if self._pure else legacy_block(tag)
             self._add(f"{{#{tag}#}}" if result is None else result)
 
     def _close_tag(self, tag: str) -> None:

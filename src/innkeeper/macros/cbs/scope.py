@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, tzinfo
 from typing import Any, Final
@@ -92,6 +93,18 @@ class CbsScope(msgspec.Struct, frozen=True, kw_only=True):
     def message(self, index: float) -> Mapping[str, Any] | None:
         """The message of this index, if there is one."""
         return self.messages[int(index)] if 0 <= index < len(self.messages) and index == int(index) else None
+
+
+def data_of(message: Mapping[str, Any]) -> str:
+    """The text of a message."""
+    data = message.get("data", "")
+    return data if isinstance(data, str) else text_of(data)
+
+
+def time_of(message: Mapping[str, Any]) -> float:
+    """When a message was written, in milliseconds; 0 where that is not known."""
+    time = message.get("time")
+    return time if isinstance(time, int | float) and math.isfinite(time) else 0
 
 
 def default_variables(*texts: str) -> Mapping[str, str]:

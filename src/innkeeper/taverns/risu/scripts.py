@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.macros.cbs import CbsScope, expand
+from innkeeper.macros.cbs.scope import data_of
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.text.javascript.substitution import side_of, substituted
@@ -70,7 +71,7 @@ class RisuScript(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_scripts(*sources: Iterable[Mapping[str, Any]]) -> tuple[RisuScript, ...]:
     """The scripts of preset, character and modules, in this order; where one has an order, the greatest comes first."""
-    scripts = (RisuScript.of(stored) for source in sources for stored in source)
+    scripts = (RisuScript.of(stored) for source in sources for stored in source if isinstance(stored, Mapping))
     return tuple(sorted((script for script in scripts if script.pattern), key=lambda script: -script.order))
 
 
@@ -191,7 +192,7 @@ class ScriptRunner:
         if message is None:
             return text
         before = reversed(scope.messages[: scope.chat_index])
-        source = next((item["data"] for item in before if item.get("role") == message["role"]), scope.greeting)
+        source = next((data_of(item) for item in before if item.get("role") == message.get("role")), scope.greeting)
         split = self._runner.split(pattern, source)
         write = _POSITIONS.get([*script.replacement.split(" "), "end"][1])
         if split is None or write is None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from innkeeper.macros.cbs import CbsScope
 from innkeeper.prompt.errors import LimitError
 from innkeeper.prompt.note import NoteKind
+from innkeeper.taverns.risu.triggers import chat, values
 from innkeeper.taverns.risu.triggers.run import run_triggers
 from innkeeper.taverns.risu.triggers.trigger import TriggerInputs
 from scripts.parity.case import Case as ParityCase
@@ -186,3 +190,54 @@ def test_an_endless_trigger_ends_in_a_typed_error(name: str) -> None:
     """Effects, characters and calls are counted."""
     with pytest.raises(LimitError):
         outcome_of(*ENDLESS[name], low_level=True)
+
+
+KINDS = [*values.OUTPUTS, *values.ACTIONS, *values.CHANGED_LISTS, *values.READ_LISTS, *chat.OUTPUTS, *chat.ACTIONS]
+FLOW = [
+    "v2If",
+    "v2Else",
+    "v2EndIndent",
+    "v2Loop",
+    "v2LoopNTimes",
+    "v2BreakLoop",
+    "v2StopTrigger",
+    "runtrigger",
+    "cutchat",
+]
+FIELDS = [
+    "var",
+    "value",
+    "source",
+    "index",
+    "start",
+    "end",
+    "key",
+    "regex",
+    "result",
+    "target",
+    "outputVar",
+    "endOfLoop",
+]
+JUNK = st.sampled_from(
+    ["x", "1", "-1", "", "[1]", '{"k":1}', "(", "$1", "{{getvar::x}}", 5, None, True, [1], "NaN", "1e9"]
+)
+EFFECTS = st.builds(
+    lambda kind, indent, fields, typed: {
+        "type": kind,
+        "indent": indent,
+        **fields,
+        **{f"{name}Type": typed for name in fields},
+    },
+    st.sampled_from([*KINDS, *FLOW, "other"]),
+    st.sampled_from([0, 1, 2, -1, "x", None]),
+    st.dictionaries(st.sampled_from(FIELDS), JUNK),
+    st.sampled_from(["value", "var", None]),
+)
+
+
+@given(effects=st.lists(EFFECTS, max_size=12), mode=st.sampled_from(["start", "display", "request"]))
+def test_every_trigger_ends(effects: list[dict[str, Any]], mode: str) -> None:
+    """Whatever stands in their fields, effects leave an outcome, or go beyond a limit."""
+    with contextlib.suppress(LimitError):
+        outcome = outcome_of(*effects, mode=mode, display_data='[{"content":1},2]', lorebook=[{}])
+        assert set(outcome.prompts) == {"start", "historyend", "promptend"}

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from innkeeper.macros.cbs.functions.lists import list_text
 from innkeeper.macros.cbs.run import CbsCall, Function, Result, ThrownError, by_alias
+from innkeeper.macros.cbs.scope import NO_VALUE, data_of
 from innkeeper.text.javascript.values import json_text
 
 
@@ -21,7 +22,7 @@ def _previous(call: CbsCall, role: str, end: int) -> str:
     end = min(end, len(messages))
     last = next((index for index in range(end - 1, -1, -1) if messages[index].get("role") == role), None)
     call.run.spend(end if last is None else end - last)
-    return call.scope.greeting if last is None else messages[last]["data"]
+    return call.scope.greeting if last is None else data_of(messages[last])
 
 
 def previous_user_message(call: CbsCall) -> Result:
@@ -39,18 +40,18 @@ def last_message(call: CbsCall) -> Result:
     """The last message."""
     if not call.scope.messages:
         raise ThrownError
-    return call.scope.messages[-1]["data"]
+    return data_of(call.scope.messages[-1])
 
 
 def previous_chat_log(call: CbsCall) -> Result:
     """The message of an index."""
     message = call.scope.message(call.number(0))
-    return "Out of range" if message is None else message["data"]
+    return "Out of range" if message is None else data_of(message)
 
 
 def _as_json(call: CbsCall, messages: Sequence[Mapping[str, Any]]) -> str:
     """A list of messages as JSON texts, their texts expanded."""
-    expanded = ({**message, "data": call.run.parse(call.run, message["data"])} for message in messages)
+    expanded = ({**message, "data": call.run.parse(call.run, data_of(message))} for message in messages)
     return list_text(call, [json_text(message) for message in expanded])
 
 
@@ -61,7 +62,10 @@ def history(call: CbsCall) -> Result:
     with_role = "role" in call.args
     return list_text(
         call,
-        [f"{message['role']}: {message['data']}" if with_role else message["data"] for message in call.scope.messages],
+        [
+            f"{message.get('role')}: {data_of(message)}" if with_role else data_of(message)
+            for message in call.scope.messages
+        ],
     )
 
 
@@ -77,7 +81,7 @@ def role_name(call: CbsCall) -> Result:
     if scope.is_first_message:
         return "char"
     message = scope.message(scope.chat_index)
-    return (message["role"] if message else scope.role) or "null"
+    return str((message.get("role") if message else scope.role) or NO_VALUE)
 
 
 FUNCTIONS: Final[Mapping[str, Function]] = by_alias(

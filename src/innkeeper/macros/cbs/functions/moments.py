@@ -9,9 +9,10 @@ from typing import Final
 
 from innkeeper.macros.cbs.functions.lists import list_text
 from innkeeper.macros.cbs.run import CbsCall, Function, Result, ThrownError, by_alias
+from innkeeper.macros.cbs.scope import time_of
 from innkeeper.prompt.determinism import EPOCH
 from innkeeper.text.javascript.template_dates import MAX_FORMAT, MONTHS, WEEKDAYS
-from innkeeper.text.javascript.values import text_of, to_number
+from innkeeper.text.javascript.values import number_text, to_number
 
 _NO_MESSAGE: Final = "[Cannot get time]"
 _NO_TIME: Final = "[Cannot get time, message was sent in older version]"
@@ -85,7 +86,7 @@ def _message_moment(call: CbsCall, write: Callable[[datetime], str]) -> Result:
     message = call.scope.message(call.scope.chat_index)
     if message is None:
         raise ThrownError
-    return write(_at(call, message["time"])) if message.get("time") else _NO_TIME
+    return write(_at(call, time)) if (time := time_of(message)) else _NO_TIME
 
 
 def _clock_time(at: datetime) -> str:
@@ -101,7 +102,7 @@ def idleduration(call: CbsCall) -> Result:
     """The time since the last message."""
     if call.scope.counting or not call.scope.messages:
         return _COUNTED
-    time = call.scope.messages[-1].get("time")
+    time = time_of(call.scope.messages[-1])
     return _duration(call.scope.clock.epoch_ms - time) if time else _NO_TIME
 
 
@@ -116,9 +117,9 @@ def messageidleduration(call: CbsCall) -> Result:
     last, before, *_ = [*(message for message in until if message.get("role") == "user"), None, None]
     if last is None or before is None:
         return _NO_USER if last is None else _NO_PREVIOUS_USER
-    if not last.get("time"):
+    if not time_of(last):
         return _NO_TIME
-    return _duration(last["time"] - before["time"]) if before.get("time") else _NO_PREVIOUS_TIME
+    return _duration(time_of(last) - time_of(before)) if time_of(before) else _NO_PREVIOUS_TIME
 
 
 FUNCTIONS: Final[Mapping[str, Function]] = by_alias(
@@ -133,7 +134,7 @@ FUNCTIONS: Final[Mapping[str, Function]] = by_alias(
         "idleduration": idleduration,
         "messageidleduration": messageidleduration,
         "messageunixtimearray": lambda call: list_text(
-            call, [text_of(message.get("time") or 0) for message in call.scope.messages]
+            call, [number_text(time_of(message)) for message in call.scope.messages]
         ),
     }
 )

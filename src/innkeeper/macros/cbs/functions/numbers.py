@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from operator import ge, gt, le, lt
+from functools import reduce
+from operator import add, ge, gt, le, lt
 from typing import Final
 
 from innkeeper.macros.cbs.calculation import calculate, power, remainder
@@ -70,8 +71,8 @@ FUNCTIONS: Final[Mapping[str, Function]] = by_alias(
         "pow": lambda call: number_text(power(call.number(0), call.number(1))),
         "min": _of_list(lambda numbers: min(numbers, default=math.inf)),
         "max": _of_list(lambda numbers: max(numbers, default=-math.inf)),
-        "sum": _of_list(lambda numbers: sum(numbers, 0.0)),
-        "average": _of_list(lambda numbers: sum(numbers, 0.0) / len(numbers) if numbers else math.nan),
+        "sum": _of_list(lambda numbers: reduce(add, numbers, 0.0)),
+        "average": _of_list(lambda numbers: reduce(add, numbers, 0.0) / len(numbers) if numbers else math.nan),
         "fixnum fixnumber": fixnum,
         "fromhex": lambda call: number_text(parse_int(call.shown(0), 16)),
         "tohex": tohex,

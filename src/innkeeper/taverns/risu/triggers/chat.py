@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from innkeeper.macros.cbs.scope import data_of
 from innkeeper.taverns.risu.triggers.conditions import occurs, slice_of
 from innkeeper.taverns.risu.triggers.state import Operands, TriggerState
 from innkeeper.text.javascript.values import json_text, parse_json, text_of
@@ -41,14 +42,14 @@ def modify(state: TriggerState, index: float, text: str) -> None:
 
 def _last(state: TriggerState, role: str | None = None) -> str | None:
     state.spend(len(state.messages))
-    messages = (message["data"] for message in reversed(state.messages) if role in (None, message.get("role")))
+    messages = (data_of(message) for message in reversed(state.messages) if role in (None, message.get("role")))
     return next(messages, None)
 
 
 def message_at(operands: Operands) -> str | None:
     """``v2GetMessageAtIndex``."""
     message = operands.state.inputs.scope.message(operands.number("index"))
-    return None if message is None else message["data"]
+    return None if message is None else data_of(message)
 
 
 def search(operands: Operands) -> str:

@@ -8,6 +8,7 @@ from operator import ge, gt, le, lt
 from typing import Any, Final
 
 from innkeeper.macros.cbs.conditions import is_true
+from innkeeper.macros.cbs.scope import data_of
 from innkeeper.taverns.risu.triggers.state import TriggerState
 from innkeeper.text.javascript.values import parse_json, to_number
 
@@ -54,7 +55,7 @@ def _holds(condition: Mapping[str, Any], state: TriggerState) -> bool:
 
 def occurs(text: str, manner: str, depth: float, state: TriggerState) -> bool:
     """Whether a text is in the last messages: as a word, in any letter case, or as a regular expression."""
-    searched = " ".join(str(message.get("data", "")) for message in slice_of(state.messages, -depth))
+    searched = " ".join(data_of(message) for message in slice_of(state.messages, -depth))
     state.spend(len(searched))
     if manner == "strict":
         return text in searched.split(" ")

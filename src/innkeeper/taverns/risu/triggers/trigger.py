@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -24,19 +24,23 @@ class Trigger(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it may ask for a model's answer and the like."""
 
 
-def read_triggers(stored: Iterable[Mapping[str, Any]], *, low_level: bool = False) -> tuple[Trigger, ...]:
+def read_triggers(stored: Sequence[Mapping[str, Any]], *, low_level: bool = False) -> tuple[Trigger, ...]:
     """The triggers of a card or a module; ``low_level`` is what that allows them."""
     return tuple(
         Trigger(
             name=str(item.get("comment") or ""),
             type=str(item.get("type") or ""),
-            conditions=[each for each in item.get("conditions") or () if isinstance(each, Mapping)],
-            effects=[each for each in item.get("effect") or () if isinstance(each, Mapping)],
+            conditions=_records(item.get("conditions")),
+            effects=_records(item.get("effect")),
             low_level=low_level,
         )
-        for item in stored
-        if isinstance(item, Mapping)
+        for item in _records(stored)
     )
+
+
+def _records(value: object) -> list[Mapping[str, Any]]:
+    """The objects of a list; none where it is no list."""
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list | tuple) else []
 
 
 def four_units(text: str) -> int:
