@@ -32,6 +32,9 @@ SIDE_BY_SIDE := -n $$(($$(getconf _NPROCESSORS_ONLN) + 2)) --dist loadfile
 # In CI the tests of a module run in the same order each time, as they try the same examples; elsewhere in another one each time.
 ORDER := $(if $(CI),--randomly-seed=1)
 
+# The engine of batches on several machines, too large for those who only want to run the usual tests.
+RAY := $(VENV)/.installed-ray
+
 # What asks the service by its OpenAPI document, in an environment of its own.
 SCHEMATHESIS := $(VENV)-openapi/bin/schemathesis
 
@@ -101,7 +104,7 @@ tests: $(READY) ## only the tests, a process for each core
 coverage: $(READY) ## the tests, and how much of the code they run; less than the floor is an error
 	@HYPOTHESIS_PROFILE=thorough $(PYTEST) $(SIDE_BY_SIDE) --cov --cov-report=term
 
-endurance: $(READY) ## what takes long by nature: kills by the hundred, soaks, every case under every hash seed
+endurance: $(READY) $(RAY) ## what takes long by nature: kills by the hundred, soaks, every case under every hash seed
 	@HYPOTHESIS_PROFILE=thorough $(PYTEST) -m endurance
 
 clients: $(DEV) $(CLIENTS) ## further clients of the service, each as it comes: Anthropic, LangChain, llm, the Vercel AI SDK, SillyTavern
@@ -162,6 +165,11 @@ $(DEV): pyproject.toml | $(MADE)
 	@echo "Installing innkeeper[dev] into $(VENV) ..."
 	@$(PIP) install -e '.[dev]'
 	@touch $@ $(RUN)
+
+$(RAY): $(DEV)
+	@echo "Installing innkeeper[ray] into $(VENV) ..."
+	@$(PIP) install -e '.[ray]'
+	@touch $@
 
 $(CLIENTS): | $(MADE)
 	@echo "Installing $(CLIENTS_PACKAGES) and, where there is npm, $(CLIENTS_MODULES) into $(VENV) ..."

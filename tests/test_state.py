@@ -10,7 +10,6 @@ from typing import Final
 
 import pytest
 
-from innkeeper.cli.prompt.batch import batch
 from innkeeper.inference.adapters.providers import PROVIDERS
 from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.lazy import EXTRAS
@@ -105,7 +104,6 @@ def test_examples_in_the_wheel() -> None:
 
 NOT_YET: Final = {
     "RisuAI's language and modules": "risu" not in TAVERNS,
-    "batches that are sent": "run" not in batch.commands and "run" not in batch.entries,
     "extensions in JavaScript": find_spec("innkeeper.extensions") is None,
 }
 """What is not there, and that it is not."""

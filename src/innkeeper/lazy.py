@@ -48,6 +48,7 @@ EXTRAS: Final = MappingProxyType(
         "opentelemetry": "telemetry",
         "prometheus_client": "serve",
         "pyarrow": "data",
+        "ray": "ray",
         "mcp": "mcp",
         "sqlalchemy": "library",
         "starlette": "serve",

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from innkeeper.data.run import BatchReport as BatchReport
     from innkeeper.data.run import RunOptions as RunOptions
     from innkeeper.data.run import run_batch as run_batch
+    from innkeeper.data.sending import Sender as Sender
+    from innkeeper.data.sending import SendOptions as SendOptions
     from innkeeper.data.sources import RowSource as RowSource
     from innkeeper.data.sources import open_rows as open_rows
     from innkeeper.data.training import distinct as distinct
@@ -27,6 +29,7 @@ _HOMES: Final = {
     "compare": ("BatchComparison", "compare_batches"),
     "frames": ("build_frame",),
     "run": ("BatchReport", "RunOptions", "run_batch"),
+    "sending": ("Sender", "SendOptions"),
     "sources": ("RowSource", "open_rows"),
     "training": ("distinct", "packed", "split_of"),
 }

@@ -5,7 +5,7 @@ The same table and settings give the same table, on any machine and in any numbe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
@@ -65,17 +65,14 @@ class BatchSettings(msgspec.Struct, frozen=True, kw_only=True):
         if self.form == "body" and self.provider not in PROVIDERS:
             raise UsageError("bodies need a provider with batches", hint=f"providers: {', '.join(PROVIDERS)}")
 
-    def reader(self) -> RowReader:
-        """What reads the rows. Raises `InnkeeperError` where the common fields are no request."""
-        return RowReader(BuildRequest.of(self.request), self.shared, self.roots, self.keep)
-
 
 class BuiltRow(msgspec.Struct, frozen=True):
     """One prompt in the form that was asked for, with its figures; or the ``error`` that there is none by, as JSON.
 
     ``id`` is the row's own name, or its number; ``kept`` are columns that are passed on, as text.
     ``tokens`` and ``cost`` (US dollars by the catalogue) are of the prompt; ``evicted`` are the blocks that did not fit.
-    ``warnings`` are what the plan notes, each as its kind and its step.
+    ``warnings`` are what the plan notes, each as its kind and its step. Where a model was asked, ``answer`` is what it said,
+    ``ended`` why it stopped, ``input_tokens`` and ``output_tokens`` are as the provider counts, and ``paid`` is what they cost.
     """
 
     id: str
@@ -86,7 +83,16 @@ class BuiltRow(msgspec.Struct, frozen=True):
     evicted: int | None = None
     cost: float | None = None
     warnings: tuple[str, ...] = ()
+    answer: str | None = None
+    ended: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    paid: float | None = None
     error: str | None = None
+
+
+Ask = Callable[[Plan, BuiltRow], Mapping[str, Any]]
+"""Returns the fields of a `BuiltRow` that a model's answer to a plan gives."""
 
 
 def build_batch(table: pa.Table, settings: BatchSettings | None = None) -> pa.Table:
@@ -95,14 +101,18 @@ def build_batch(table: pa.Table, settings: BatchSettings | None = None) -> pa.Ta
     The result has the rows in their order: ``id``, the kept columns, the form's own column (named as the form; ``token_ids`` of
     tokens), and the fields of `BuiltRow`. Raises `UsageError` for settings that fit no row, `UnavailableError` without pyarrow.
     """
-    pa = arrow()
     settings = settings or BatchSettings()
-    builder = _builder(msgspec.msgpack.encode(settings))
-    rows = [builder.built(row) for row in table.to_pylist()]
+    builder = builder_of(settings)
+    return table_of([builder.built(row) for row in table.to_pylist()], settings)
+
+
+def table_of(rows: Sequence[BuiltRow], settings: BatchSettings, *, answered: bool = False) -> pa.Table:
+    """Return rows as the table that `build_batch` gives; with the columns of answers where they were ``answered``."""
+    pa = arrow()
     columns: dict[str, Any] = {ID: pa.array([row.id for row in rows], pa.string())}
     for index, name in enumerate(settings.keep):
         columns[name] = pa.array([row.kept[index] if row.kept else None for row in rows], pa.string())
-    for name, kind in _types(pa, settings.form).items():
+    for name, kind in _types(pa, settings.form, answered=answered).items():
         values = [row.value if name == column_of(settings.form) else getattr(row, name) for row in rows]
         columns[name] = pa.array([list(value) if isinstance(value, tuple) else value for value in values], kind)
     return pa.table(columns)
@@ -113,10 +123,17 @@ def column_of(form: Form) -> str:
     return "token_ids" if form == "tokens" else form
 
 
-def _types(pa: Any, form: Form) -> dict[str, Any]:
+def _types(pa: Any, form: Form, *, answered: bool) -> dict[str, Any]:
     """The columns of a result besides those of its rows, with their types."""
     ids, mask = pa.list_(pa.int32()), pa.list_(pa.int8())
     training = pa.struct({"text": pa.large_string(), "tokens": ids, "mask": mask})
+    answers = {
+        "answer": pa.large_string(),
+        "ended": pa.string(),
+        "input_tokens": pa.int64(),
+        "output_tokens": pa.int64(),
+        "paid": pa.float64(),
+    }
     return {
         column_of(form): {"tokens": ids, "training": training}.get(form, pa.large_string()),
         "fingerprint": pa.string(),
@@ -124,17 +141,22 @@ def _types(pa: Any, form: Form) -> dict[str, Any]:
         "evicted": pa.int64(),
         "cost": pa.float64(),
         "warnings": pa.list_(pa.string()),
+        **(answers if answered else {}),
         "error": pa.string(),
     }
 
 
 @lru_cache(maxsize=4)
-def _builder(settings: bytes) -> _Builder:
-    """The builder of settings, known by their content."""
-    return _Builder(unpack(settings, BatchSettings))
+def _known_builder(settings: bytes) -> RowBuilder:
+    return RowBuilder(unpack(settings, BatchSettings))
 
 
-class _Builder:
+def builder_of(settings: BatchSettings) -> RowBuilder:
+    """Return the builder of settings, which are known by their content: what all rows share is read once."""
+    return _known_builder(msgspec.msgpack.encode(settings))
+
+
+class RowBuilder:
     """Builds rows by settings, which are read once."""
 
     def __init__(self, settings: BatchSettings) -> None:
@@ -142,39 +164,42 @@ class _Builder:
 
     @cached_property
     def reader(self) -> RowReader:
-        return self.settings.reader()
+        """What reads the rows. Raises `InnkeeperError` where the common fields are no request."""
+        settings = self.settings
+        return RowReader(BuildRequest.of(settings.request), settings.shared, settings.roots, settings.keep)
 
-    def built(self, row: Mapping[str, Any]) -> BuiltRow:
-        """Build one row; an error of ours is its result."""
+    def built(self, row: Mapping[str, Any], ask: Ask | None = None) -> BuiltRow:
+        """Build one row, and add to it what ``ask`` returns for its plan; an error of ours is its result."""
         name = str(row.get(ID))
+        made = BuiltRow(name)
         try:
             fields = self.reader.fields(row)
-            name = str(fields.get(ID, name))
+            made = BuiltRow(name := str(fields.get(ID, name)))
             request = self.reader.request(fields)
             with allowed(request.limits):
-                return self._shown(build(request), name, fields)
+                plan = build(request)
+                made = self._shown(plan, name, fields)
+            return made if ask is None else msgspec.structs.replace(made, **ask(plan, made))
         except InnkeeperError as error:
             facts = error_of(error, self.settings.source, row.get(LINE))
-            return BuiltRow(name, error=to_json(facts).decode("utf-8", "replace"))
+            return msgspec.structs.replace(made, error=to_json(facts).decode("utf-8", "replace"))
 
     def _shown(self, plan: Plan, name: str, fields: Mapping[str, Any]) -> BuiltRow:
         counted = accounting(plan)
+        kept = [
+            value if value is None or isinstance(value, str) else to_json(value).decode("utf-8", "replace")
+            for value in map(fields.get, self.settings.keep)
+        ]
+        notes = [f"{note.kind}: {note.step}" if note.step else str(note.kind) for note in (*plan.warnings, *plan.notes)]
         return BuiltRow(
             id=name,
-            kept=tuple(
-                [
-                    value if value is None or isinstance(value, str) else to_json(value).decode("utf-8", "replace")
-                    for value in map(fields.get, self.settings.keep)
-                ]
-            ),
+            kept=tuple(kept),
             value=self._value(plan, name),
             fingerprint=plan.fingerprint(self.settings.dialect),
             tokens=counted.total,
             evicted=getattr(plan.trim_report, "eviction_count", 0),
             cost=listed_cost(plan.model, counted.total),
-            warnings=tuple(
-                [f"{note.kind}: {note.step}" if note.step else str(note.kind) for note in (*plan.warnings, *plan.notes)]
-            ),
+            warnings=tuple(notes),
         )
 
     def _value(self, plan: Plan, name: str) -> Any:

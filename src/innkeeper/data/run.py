@@ -196,13 +196,18 @@ class _ResultFiles:
         return BatchReport(rows=self.rows, errors=self.errors, resumed=resumed, summary=self._summary.built())
 
 
+def parts_of(target: Path) -> Path:
+    """Return the folder with the parts of an output."""
+    return target.with_name(f"{target.name}.parts")
+
+
 class _FileRun:
     """A run into files."""
 
     def __init__(self, target: Path, settings: BatchSettings, options: RunOptions) -> None:
         self.target, self.settings, self.options = target, settings, options
         self.errors = Path(options.errors or f"{target}.errors.jsonl")
-        self.parts = target.with_name(f"{target.name}.parts")
+        self.parts = parts_of(target)
 
     def done(self, tables: Iterable[Any], identity: str, engine: Engine, progress: Progress | None) -> BatchReport:
         """Build what is not done yet, then write the output."""

@@ -6,9 +6,9 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -19,6 +19,25 @@ from innkeeper.cli.settings import completion
 if TYPE_CHECKING:
     from innkeeper.data.batch import BatchSettings
     from innkeeper.data.summary import Summary
+
+
+def row_options(command: F) -> F:
+    """Add the options that say what rows are and where they go."""
+    for option in reversed(_ROW_OPTIONS):
+        command = option(command)
+    return command
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_ROW_OPTIONS: Final = (
+    click.option("--errors", metavar="FILE", help="Where rows with errors go (default: beside the output)."),
+    click.option("--shared", metavar="FILE", help="A JSON object of assets that rows name as @name."),
+    click.option("--root", "roots", metavar="FOLDER", multiple=True, help="A folder that rows may name files in."),
+    click.option("--keep", metavar="COLUMN", multiple=True, help="A column that is passed on; repeatable."),
+    click.option("--shard", type=click.IntRange(1), metavar="ROWS", help="Rows that are done, and kept, together."),
+    click.option("--force", is_flag=True, help="Overwrite files that exist."),
+)
 
 
 class BuildsByDefault(LazyGroup):
@@ -38,7 +57,12 @@ class BuildsByDefault(LazyGroup):
 
 @click.group(
     cls=BuildsByDefault,
-    entries={"compare": CommandEntry("innkeeper.cli.prompt.batch_compare:compare", "Compare two outputs row by row.")},
+    entries={
+        "compare": CommandEntry("innkeeper.cli.prompt.batch_more:compare", "Compare two outputs row by row."),
+        "run": CommandEntry(
+            "innkeeper.cli.prompt.batch_more:run", "Send every row's prompt to a model; keep the answers."
+        ),
+    },
     epilog=examples(
         "innkeeper batch rows.jsonl --out prompts.parquet",
         "innkeeper batch cards/ chats/ --preset evening.json --out prompts.jsonl",
@@ -62,30 +86,23 @@ FORMS: Final = ("messages", "text", "tokens", "plan", "replay", "body", "trainin
 )
 @click.argument("rows", nargs=-1, required=True, metavar="ROWS...", shell_complete=completion.files)
 @click.option(
-    "--out", "output", metavar="FILE", help="Where the prompts go: .parquet, .arrow, .jsonl, .csv, or - for a pipe."
+    "--out", "output", metavar="FILE", help="Where prompts go: .parquet, .arrow, .jsonl, .csv, or - for a pipe."
 )
 @click.option(
     "--form", type=click.Choice(FORMS), default="messages", show_default=True, help="What is made of a prompt."
 )
 @click.option("--dialect", metavar="NAME", help="The dialect of messages and bodies.")
-@click.option(
-    "--provider", metavar="NAME", help="Whose batch format --form body has: openai, anthropic, gemini or vllm."
-)
-@click.option("--errors", metavar="FILE", help="Where rows that cannot be built go (default: beside the output).")
-@click.option("--shared", metavar="FILE", help="A JSON object of assets that rows name as @name.")
-@click.option(
-    "--root", "roots", metavar="FOLDER", multiple=True, help="A folder that rows may name files in; repeatable."
-)
-@click.option("--keep", metavar="COLUMN", multiple=True, help="A column that is passed on; repeatable.")
+@click.option("--provider", metavar="NAME", help="Whose batch format --form body has: openai, anthropic, gemini, vllm.")
 @click.option(
     "--workers", type=click.IntRange(1), metavar="N", help="Processes that build (default: one for each core)."
 )
-@click.option("--shard", type=click.IntRange(1), metavar="ROWS", help="Rows that are built, and kept, together.")
+@click.option("--engine", type=click.Choice(["pool", "ray"]), default="pool", show_default=True, help="Who builds.")
+@click.option("--address", metavar="ADDRESS", help="The Ray cluster, such as auto (default: Ray on this machine).")
 @click.option(
     "--sample", type=click.IntRange(1), metavar="ROWS", help="Build only the first rows and show what they are."
 )
 @click.option("--summary", type=click.Path(path_type=Path), help="Write tables and plots to this file: .html or .svg.")
-@click.option("--force", is_flag=True, help="Overwrite files that exist.")
+@row_options
 @asset_options
 @json_option
 def build(
@@ -105,12 +122,13 @@ def build(
         raise UsageError("there is nowhere to write to", hint="--out FILE, or --sample 100 to look first")
     source = open_rows(rows, roots=options["roots"])
     chosen = {name: options[name] for name in ("errors", "workers", "shard", "sample") if options[name] is not None}
-    settings, run_options = _settings(options), RunOptions(force=force, **chosen)
-    with _progress(source.total, quiet=as_json or output == STDOUT) as told:
+    settings, run_options = settings_of(options), RunOptions(force=force, **chosen)
+    quiet = as_json or output == STDOUT
+    with _engine(options["engine"], options["address"]) as engine, progress_line(source.total, quiet=quiet) as told:
         if output is None:
             report = _looked_at(source, settings, run_options, told)
         else:
-            report = run_batch(source, output, settings, run_options, progress=told)
+            report = run_batch(source, output, settings, run_options, engine=engine, progress=told)
     if summary is not None:
         _write_summary(summary, report.summary, force=force)
     if as_json:
@@ -125,6 +143,18 @@ def build(
     return int(bool(report.errors))
 
 
+@contextmanager
+def _engine(name: str, address: str | None) -> Iterator[Any]:
+    """The engine that was chosen; None for the processes of this machine."""
+    if name == "pool":
+        yield None
+        return
+    from innkeeper.data.cluster import RayEngine
+
+    with closing(RayEngine(address)) as engine:
+        yield engine
+
+
 def _looked_at(source: Any, settings: BatchSettings, options: Any, told: Callable[[int, int], None] | None) -> Any:
     """Build a sample that is not kept."""
     from tempfile import TemporaryDirectory
@@ -135,7 +165,7 @@ def _looked_at(source: Any, settings: BatchSettings, options: Any, told: Callabl
         return run_batch(source, Path(folder, "sample.arrow"), settings, options, progress=told)
 
 
-def _settings(options: dict[str, Any]) -> BatchSettings:
+def settings_of(options: dict[str, Any]) -> BatchSettings:
     """The settings that options give: the common fields are those of a request of the same options."""
     from innkeeper.cli.prompt.assets import AssetFiles, request_fields
     from innkeeper.data.batch import BatchSettings
@@ -149,9 +179,9 @@ def _settings(options: dict[str, Any]) -> BatchSettings:
         {} if options["shared"] is None else parse_json(Path(options["shared"]).read_bytes(), asset=options["shared"])
     )
     return BatchSettings(
-        form=options["form"],
-        dialect=options["dialect"],
-        provider=options["provider"],
+        form=options.get("form") or "messages",
+        dialect=options.get("dialect"),
+        provider=options.get("provider"),
         request=request.to_dict(),
         shared=shared,
         keep=tuple(options["keep"]),
@@ -159,7 +189,7 @@ def _settings(options: dict[str, Any]) -> BatchSettings:
 
 
 @contextmanager
-def _progress(total: int | None, *, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+def progress_line(total: int | None, *, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
     """Show rows, rate, time left and errors on a terminal's standard error, one line that is written again."""
     if quiet or not sys.stderr.isatty():
         yield None

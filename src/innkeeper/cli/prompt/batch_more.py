@@ -1,0 +1,87 @@
+"""``innkeeper batch run`` and ``batch compare``: prompts of a dataset are sent, and two outputs are compared."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from innkeeper.cli.app.commands import examples, json_option
+from innkeeper.cli.prompt.asset_options import asset_options
+from innkeeper.cli.prompt.batch import progress_line, row_options, settings_of
+from innkeeper.cli.settings import completion
+
+
+@click.command(
+    epilog=examples(
+        "innkeeper batch run rows.jsonl --out answers.parquet --model openai:gpt-4o --budget 5",
+        "innkeeper batch run rows.jsonl --out answers.jsonl --model local --at-once 1",
+    )
+)
+@click.argument("rows", nargs=-1, required=True, metavar="ROWS...", shell_complete=completion.files)
+@click.option(
+    "--out", "output", metavar="FILE", required=True, help="Where answers go: .parquet, .arrow, .jsonl or .csv."
+)
+@click.option("--at-once", type=click.IntRange(1), default=4, show_default=True, metavar="N", help="Calls at a time.")
+@click.option("--a-minute", type=click.IntRange(1), metavar="N", help="The most calls in a minute.")
+@click.option("--budget", type=click.FloatRange(0), metavar="DOLLARS", help="The most that all answers may cost.")
+@row_options
+@asset_options
+@json_option
+def run(rows: tuple[str, ...], *, output: str, force: bool, as_json: bool, **options: Any) -> int:
+    """Build a prompt of every row, send it to --model, and keep the answer. Exits with 1 where rows have errors.
+
+    ROWS are those of `innkeeper batch`. The output has prompt, answer, tokens and cost beside each row's id. A run that was
+    stopped, or whose budget is spent, goes on when it is started again; no answer is paid for twice.
+    """
+    from innkeeper.cli.settings.model_choice import choose_model
+    from innkeeper.cli.settings.settings import UserSettings
+    from innkeeper.cli.talk.answering import open_choice
+    from innkeeper.conversation.client_turn import settled_request
+    from innkeeper.data.run import RunOptions, parts_of, run_batch
+    from innkeeper.data.sending import Sender, SendOptions
+    from innkeeper.data.sources import open_rows
+    from innkeeper.prompt import BuildRequest
+
+    settings = UserSettings.read()
+    limits = SendOptions(at_once=options["at_once"], a_minute=options["a_minute"], budget=options["budget"])
+    source, target = open_rows(rows, roots=options["roots"]), Path(output)
+    chosen = {name: options[name] for name in ("errors", "shard") if options[name] is not None}
+    with closing(open_choice(choose_model(settings, options["model"]), settings, options["context_window"])) as handle:
+        common = settings_of({**options, "model": handle.model})
+        request, _ = settled_request(BuildRequest.of(common.request), handle.turn)
+        common = msgspec.structs.replace(common, request=request.to_dict())
+        sender = Sender(lambda plan: handle.answer(plan, lambda _: None), parts_of(target) / "answers.jsonl", limits)
+        with progress_line(source.total, quiet=as_json) as told:
+            report = run_batch(source, target, common, RunOptions(force=force, **chosen), engine=sender, progress=told)
+    facts = {**report.to_dict(), "paid": sender.spent}
+    bad = f", {report.errors:,} rows with errors" if report.errors else ""
+    cost = f", ${sender.spent:.4f}" if sender.spent else ""
+    text = f"{report.rows - report.errors:,} answers in {output}{cost}{bad}"
+    click.echo(json.dumps(facts, ensure_ascii=False) if as_json else text)
+    return int(bool(report.errors))
+
+
+@click.command(epilog=examples("innkeeper batch compare old.parquet new.parquet"))
+@click.argument("before", metavar="A", shell_complete=completion.files)
+@click.argument("after", metavar="B", shell_complete=completion.files)
+@json_option
+def compare(before: str, after: str, *, as_json: bool) -> int:
+    """Compare two outputs row by row: prompts, tokens, cost, answers. Exits with 1 if any row differs.
+
+    A and B are files that `innkeeper batch` wrote, of any kind; rows are joined by their ids.
+    """
+    from innkeeper.data.compare import compare_batches
+
+    compared = compare_batches(before, after)
+    if as_json:
+        click.echo(json.dumps(compared.to_dict(), ensure_ascii=False))
+    else:
+        from innkeeper.cli.app.render import console, print_tables
+
+        print_tables(console(), compared.tables())
+    return int(bool(compared.changes))
