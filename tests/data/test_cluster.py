@@ -21,7 +21,7 @@ def cluster() -> Iterator[Any]:
     """A head and a second node, a core each."""
     from ray.cluster_utils import Cluster
 
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    made: Any = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})  # type: ignore[no-untyped-call, unused-ignore]
     made.second = made.add_node(num_cpus=1)
     yield made
     ray.shutdown()

@@ -237,6 +237,7 @@ TWO_LIMITS: Final = {"max_completion_tokens": 1, "max_tokens": -1}
 @example(dialect="gemini", request={"history": [], "message": "\n", "context_window": 20}, is_named=True)
 @example(dialect="anthropic", request={"history": [], "message": "\n", "context_window": 20}, is_named=False)
 @example(dialect="anthropic", request={**WITH_A_TOOL, "options": TWO_LIMITS}, is_named=True)
+@example(dialect="text", request={"message": "\n", "context_window": 20, "reserved_tokens": 21}, is_named=True)
 @settings(max_examples=60, deadline=None)
 def test_bodies_fit(tavern: str, dialect: str, request: dict[str, Any], is_named: bool) -> None:
     """Used and reserved are within the window, in every tavern and dialect, whatever is in the request."""

@@ -69,14 +69,14 @@ class BatchSettings(msgspec.Struct, frozen=True, kw_only=True):
 class BuiltRow(msgspec.Struct, frozen=True):
     """One prompt in the form that was asked for, with its figures; or the ``error`` that there is none by, as JSON.
 
-    ``id`` is the row's own name, or its number; ``kept`` are columns that are passed on, as text.
+    ``id`` is the row's own name, or its number; ``columns`` are those that are passed on, as text.
     ``tokens`` and ``cost`` (US dollars by the catalogue) are of the prompt; ``evicted`` are the blocks that did not fit.
     ``warnings`` are what the plan notes, each as its kind and its step. Where a model was asked, ``answer`` is what it said,
     ``ended`` why it stopped, ``input_tokens`` and ``output_tokens`` are as the provider counts, and ``paid`` is what they cost.
     """
 
     id: str
-    kept: tuple[str | None, ...] = ()
+    columns: tuple[str | None, ...] = ()
     value: Any = None
     fingerprint: str | None = None
     tokens: int | None = None
@@ -111,7 +111,7 @@ def table_of(rows: Sequence[BuiltRow], settings: BatchSettings, *, answered: boo
     pa = arrow()
     columns: dict[str, Any] = {ID: pa.array([row.id for row in rows], pa.string())}
     for index, name in enumerate(settings.keep):
-        columns[name] = pa.array([row.kept[index] if row.kept else None for row in rows], pa.string())
+        columns[name] = pa.array([row.columns[index] if row.columns else None for row in rows], pa.string())
     for name, kind in _types(pa, settings.form, answered=answered).items():
         values = [row.value if name == column_of(settings.form) else getattr(row, name) for row in rows]
         columns[name] = pa.array([list(value) if isinstance(value, tuple) else value for value in values], kind)
@@ -186,14 +186,14 @@ class RowBuilder:
 
     def _shown(self, plan: Plan, name: str, fields: Mapping[str, Any]) -> BuiltRow:
         counted = accounting(plan)
-        kept = [
+        columns = [
             value if value is None or isinstance(value, str) else to_json(value).decode("utf-8", "replace")
             for value in map(fields.get, self.settings.keep)
         ]
         notes = [f"{note.kind}: {note.step}" if note.step else str(note.kind) for note in (*plan.warnings, *plan.notes)]
         return BuiltRow(
             id=name,
-            kept=tuple(kept),
+            columns=tuple(columns),
             value=self._value(plan, name),
             fingerprint=plan.fingerprint(self.settings.dialect),
             tokens=counted.total,

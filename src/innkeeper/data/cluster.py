@@ -35,7 +35,9 @@ class RayEngine:
         require("ray")
         self._ray: Any = import_module("ray")
         try:
-            _knock(address)  # Ray itself waits for minutes, and then ends the process
+            host, has_port, port = (address or "").removeprefix("ray://").rpartition(":")
+            if has_port:  # Ray itself waits for minutes, and then ends the process
+                socket.create_connection((host, int(port)), _PATIENCE).close()
             self._ray.init(address=address, ignore_reinit_error=True, log_to_driver=False, **options)
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
             hint = "ray start --head on one machine, ray start --address=HEAD on the others"
@@ -61,13 +63,6 @@ class RayEngine:
     def close(self) -> None:
         """Leave the cluster."""
         self._ray.shutdown()
-
-
-def _knock(address: str | None) -> None:
-    """See that somebody listens at an address with a port. Raises `OSError`, `ValueError`."""
-    host, sign, port = (address or "").removeprefix("ray://").rpartition(":")
-    if sign:
-        socket.create_connection((host, int(port)), _PATIENCE).close()
 
 
 _PATIENCE: Final = 10.0

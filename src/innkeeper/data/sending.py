@@ -32,7 +32,7 @@ _REFUSED: Final = frozenset({401, 402, 403})
 _USUAL_REPLY: Final = 1_024
 
 
-class Answer(Protocol):
+class AnsweredPlan(Protocol):
     """A model's answer: its text, the reason of its end, and its usage by OpenAI's names."""
 
     @property
@@ -80,7 +80,7 @@ class Sender:
     ``journal`` is the file with the answers so far.
     """
 
-    def __init__(self, ask: Callable[[Plan], Answer], journal: Path, options: SendOptions | None = None) -> None:
+    def __init__(self, ask: Callable[[Plan], AnsweredPlan], journal: Path, options: SendOptions | None = None) -> None:
         self._ask, self._journal, self._options = ask, journal, options or SendOptions()
         self._known: dict[str, dict[str, Any]] = {}
         self._spent = self._held = 0.0
@@ -181,7 +181,7 @@ class Sender:
                 self._turn.wait(begin - now)
 
 
-def _fields(plan: Plan, answer: Answer) -> dict[str, Any]:
+def _fields(plan: Plan, answer: AnsweredPlan) -> dict[str, Any]:
     usage = answer.usage or {}
     read, written = usage.get("prompt_tokens"), usage.get("completion_tokens")
     price = known_model(plan.model).price if plan.model else None

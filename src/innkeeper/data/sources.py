@@ -282,15 +282,15 @@ def _tables(rows: Iterable[dict[str, Any]]) -> Iterator[Any]:
 
 def _crossed(first: RowSource, others: Sequence[RowSource]) -> RowSource:
     """Every row of the first with every combination of rows of the others; a later source's fields replace an earlier one's."""
-    kept = [_rows_in_memory(source) for source in others]
+    held = [_rows_in_memory(source) for source in others]
     times = 1
-    for rows in kept:
+    for rows in held:
         times *= len(rows)
 
     def read() -> Iterator[Any]:
         for row in _plain_rows(first):
             combined = [row]
-            for rows in kept:
+            for rows in held:
                 combined = [{**one, **other, ID: f"{one[ID]}+{other[ID]}"} for one in combined for other in rows]
             yield from _tables(combined)
 

@@ -29,10 +29,10 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
     def quantile(self, share: float) -> int:
         """The tokens that so many of the prompts do not exceed; 0 without prompts."""
-        wanted, passed = share * sum(self.tokens.values()), 0
+        reached, passed = share * sum(self.tokens.values()), 0
         for count, rows in self.tokens.items():
             passed += rows
-            if passed >= wanted:
+            if passed >= reached:
                 return count
         return 0
 
