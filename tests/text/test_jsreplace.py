@@ -166,3 +166,9 @@ def test_nested_repetitions_are_not_written_out() -> None:
 def test_halves_are_joined(parts: list[str], text: str) -> None:
     """Halves of a character that come together are that character; one that stays alone is replaced."""
     assert joined(parts) == text
+
+
+def test_a_runner_knows_what_is_accepted() -> None:
+    """A pattern that JavaScript refuses is refused each time."""
+    run = runner()[0]
+    assert [run.accepts(Find(pattern)) for pattern in ("(", "a", "(")] == [False, True, False]

@@ -85,9 +85,17 @@ class ReplaceRunner:
         self._left = MAX_SCRIPTS_STEPS
         self._failed: set[tuple[str, str]] = set()
         self._quick: dict[tuple[str, str], _Quick] = {}
+        self._accepted: dict[tuple[str, str], bool] = {}
         self._text, self._has_astral = "", False
         self.trips = 0
         """The number of expressions that were not run."""
+
+    def accepts(self, pattern: JsPattern) -> bool:
+        """Whether JavaScript accepts a pattern (`valid`), asked once for each."""
+        name = (pattern.pattern, pattern.flags)
+        if name not in self._accepted:
+            self._accepted[name] = valid(pattern)
+        return self._accepted[name]
 
     def replaced(self, pattern: JsPattern, text: str, made: str, most: int) -> str | None:
         """Replace each match by ``made``, up to ``most`` characters; ``None`` where `split` must decide."""

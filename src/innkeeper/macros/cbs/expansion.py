@@ -48,6 +48,8 @@ def expand(text: str, scope: CbsScope) -> Expanded:
     >>> expand("{{char}} has {{calc::2*3}}", CbsScope(char="Sable")).text
     'Sable has 6'
     """
+    if "{" not in text and "<" not in text and len(text) <= MAX_CHARACTERS:
+        return Expanded(joined([text]), {})
     run = CbsRun(scope, _parsed)
     result = joined([_parsed(run, text)])
     changes = {joined([name]): value if value is None else joined([value]) for name, value in run.changes.items()}

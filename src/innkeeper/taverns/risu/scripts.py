@@ -19,7 +19,7 @@ from innkeeper.prompt.errors import Where
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.text.javascript.substitution import side_of, substituted
 from innkeeper.text.javascript.values import parse_int
-from innkeeper.text.jsreplace import JsMatch, ReplaceRunner, joined, valid
+from innkeeper.text.jsreplace import JsMatch, ReplaceRunner, joined
 
 MAX_RISU_SCRIPTS: Final = 2_000
 """Scripts of one build (a note; further ones are left out)."""
@@ -124,7 +124,7 @@ class ScriptRunner:
         source = expand(script.pattern, scope).text if "cbs" in script.actions else script.pattern
         moves = script.does(*_MOVES)
         pattern = ScriptPattern(source, script.flags.replace("g", "") if moves else script.flags)
-        if not valid(pattern):
+        if not self._runner.accepts(pattern):
             return result
         try:
             if script.actions or script.replacement.startswith("@@"):

@@ -16,7 +16,7 @@ from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.taverns.risu.scripts import ScriptPattern
 from innkeeper.taverns.risu.triggers.trigger import TriggerInputs
 from innkeeper.text.javascript.values import to_number
-from innkeeper.text.jsreplace import ReplaceRunner, Split, valid
+from innkeeper.text.jsreplace import ReplaceRunner, Split
 
 MAX_TRIGGER_STEPS: Final = 100_000
 """Effects that the triggers of one run may take, those that they skip included (`LimitError`)."""
@@ -119,7 +119,7 @@ class TriggerState:
         """The matches of a pattern; ``None`` without one, and for a pattern that cannot be run."""
         self.spend(len(text))
         expression = ScriptPattern(pattern, flags)
-        return self._runner.split(expression, text) if valid(expression) else None
+        return self._runner.split(expression, text) if self._runner.accepts(expression) else None
 
     def text(self, name: str) -> str:
         """A text that triggers may change, as it is now."""
