@@ -96,6 +96,7 @@ HOSTILE = {
     "long range": "{{range::[1000000000]}}",
     "index": "{{arrayassert::[]::999999999::x}}",
     "dice": "{{dice::999999999d6}}",
+    "throws": "{{dice::60000d6}}" * 2,
     "rolls": "{{roll::1e300d6}}",
     "breaks": "{{cbr::999999999}}",
     "copies": "{{replace::aaaaaaaaaaaaaaaaaaaa::a::{{replace::aaaaaaaaaaaaaaaaaaaa::a::$&$&$&$&}}}}" * 3000,

@@ -22,7 +22,7 @@ MAX_ITEMS: Final = 100_000
 """Items of a list that a tag makes (`MacroLimitError`)."""
 
 MAX_DICE: Final = 100_000
-"""Dice of one throw (`MacroLimitError`)."""
+"""Dice thrown in one text (`MacroLimitError`)."""
 
 
 def exceeded(what: str, limit: str, allowed: int, actual: float | None = None) -> MacroLimitError:

@@ -37,6 +37,7 @@ class CbsRun:
     """What ``{{return::…}}`` of the parse at work answered."""
     depth: int = 0
     tags: int = 0
+    dice: int = 0
     made: int = 0
     notes: list[str] = field(default_factory=list)
 

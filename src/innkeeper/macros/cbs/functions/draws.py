@@ -9,14 +9,13 @@ from typing import Final
 
 from innkeeper.macros.cbs.limits import MAX_DICE, checked
 from innkeeper.macros.cbs.run import CbsCall, Function, Result, by_alias
-from innkeeper.prompt.allowance import charge
 from innkeeper.text.javascript.random_numbers import word_chance
 from innkeeper.text.javascript.values import number_text, to_number, units_of
 
 _COMMA: Final = "\ue9ff"
 _SEPARATOR: Final = re.compile("[,:]")
 _STEPS_BETWEEN_DICE: Final = 15
-_STEPS_A_DIE: Final = 4
+_CHARACTERS_A_DIE: Final = 16
 
 
 def random_of(call: CbsCall, _draw: int = 0) -> float:
@@ -59,7 +58,8 @@ def _floor(value: float) -> float:
 
 def _sum(call: CbsCall, count: float, sides: float, source: Callable[[CbsCall, int], float]) -> str:
     dice = checked(math.ceil(count) if math.isfinite(count) else count, "the number of dice", "MAX_DICE", MAX_DICE)
-    charge("macros", max(dice, 0) * _STEPS_A_DIE)
+    call.run.dice = checked(call.run.dice + max(dice, 0), "the number of dice", "MAX_DICE", MAX_DICE)
+    call.run.spend(max(dice, 0) * _CHARACTERS_A_DIE)
     draws = (source(call, die * _STEPS_BETWEEN_DICE) for die in range(dice))
     return number_text(sum(_floor(draw * sides) + 1 for draw in draws))
 
