@@ -1,6 +1,7 @@
 """Source maps: every character of a payload has an origin, for our dialects and for those of guests."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from innkeeper import BuildRequest, build
 from innkeeper.dialects import DIALECTS
 from innkeeper.prompt import (
     Attachment,
@@ -365,3 +367,15 @@ def test_any_plan(made_of: tuple[Block, ...], options: dict[str, Any]) -> None:
     plan = Plan(blocks=made_of, model="m", dialects=DIALECTS)
     for dialect in WRITERS if "instruct" in options else ALL:
         check(plan.source_map(dialect, **options))
+
+
+def test_a_plan_shows_itself_in_notebooks() -> None:
+    """Each text stands in the colour of its asset, with its origin; what cards say is text, never markup."""
+    card = {"name": "<b>Wenna</b>", "description": "<script>alert(1)</script> keeps the light."}
+    plan = build(BuildRequest.of({"tavern": "silly", "character": card, "message": "Is it <i>late</i>?"}))
+    shown = plan._repr_html_()
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; keeps the light." in shown
+    assert not {"<script", "<b>", "<i>"} & {*re.findall(r"<\w+>?", shown)}
+    assert 'title="character.description"' in shown
+    assert shown.count("<tr>") == len(plan.sent_blocks())
+    assert "<table>" in plan.diff(plan.with_blocks(plan.blocks[1:]))._repr_html_()

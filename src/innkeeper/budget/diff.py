@@ -17,7 +17,7 @@ from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.block import BudgetGroup
 from innkeeper.prompt.data import plain_data, to_json
 from innkeeper.prompt.text import shorten
-from innkeeper.prompt.text_table import Cell, TextTable, WordRun, html_page
+from innkeeper.prompt.text_table import Cell, ShowsTables, TextTable, WordRun, html_page
 from innkeeper.tokens.table.catalogue import listed_cost
 
 MAX_DIFF_BLOCKS: Final = 2_000
@@ -111,7 +111,7 @@ class PlanFigures(msgspec.Struct, frozen=True):
     cost: float | None
 
 
-class PlanDiff(msgspec.Struct, frozen=True, kw_only=True):
+class PlanDiff(ShowsTables, msgspec.Struct, frozen=True, kw_only=True):
     """The difference of two plans. ``cache`` says what of the first a provider's prefix cache can serve to the second."""
 
     before: PlanFigures

@@ -13,7 +13,7 @@ from innkeeper.data.rows import ID, REQUEST
 from innkeeper.data.sources import open_rows
 from innkeeper.prompt import FormatError, UsageError, Where
 from innkeeper.prompt.data import parse_json
-from innkeeper.prompt.text_table import TextTable
+from innkeeper.prompt.text_table import ShowsTables, TextTable
 
 _ROWS: Final = 1_024
 _SHOWN: Final = 20
@@ -33,7 +33,7 @@ class RowChange(msgspec.Struct, frozen=True, omit_defaults=True):
     cost: float = 0.0
 
 
-class BatchComparison(msgspec.Struct, frozen=True, kw_only=True):
+class BatchComparison(ShowsTables, msgspec.Struct, frozen=True, kw_only=True):
     """The rows of both outputs, and those that differ, in the order of the second; removed ones come last."""
 
     rows: int

@@ -9,12 +9,12 @@ import msgspec
 
 from innkeeper.budget.diff import money
 from innkeeper.prompt.line_plot import svg_plot
-from innkeeper.prompt.text_table import Cell, TextTable
+from innkeeper.prompt.text_table import Cell, ShowsTables, TextTable
 
 _BINS: Final = 60
 
 
-class Summary(msgspec.Struct, frozen=True, kw_only=True):
+class Summary(ShowsTables, msgspec.Struct, frozen=True, kw_only=True):
     """Figures of rows that were built. ``tokens`` counts prompts by their number of tokens; ``cost`` is in US dollars.
 
     ``warnings`` and ``errors`` count rows by kind. ``cost`` is None where no model of them has a known price.

@@ -262,6 +262,12 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         planned: PlannedCache = self.cache_planner(self, provider, previous, lifetime=lifetime)
         return planned
 
+    def _repr_html_(self) -> str:
+        """The messages as notebooks show them: each text in the colour of its asset."""
+        from innkeeper.prompt.source_map import plan_html
+
+        return plan_html(self)
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready facts about the plan: blocks with origins, warnings, notes, reports. For ``--json`` and HTTP."""
         fields = {name: getattr(self, name) for name in self.__struct_fields__ if name not in _APART}

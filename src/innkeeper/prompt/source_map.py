@@ -9,6 +9,8 @@ Where it does not (the dialect treats content by what it says), the string as a 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from itertools import cycle
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -17,6 +19,7 @@ from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.prompt.dialect import known_options
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UsageError
 from innkeeper.prompt.sentinels import Sentinels, SentinelSource, strings
+from innkeeper.prompt.text import escaped
 
 if TYPE_CHECKING:
     from innkeeper.prompt.block import Block
@@ -305,3 +308,34 @@ def _request_origins(plan: Plan, options: Mapping[str, Any]) -> dict[str, Origin
         "model": plan.model,
     }
     return {text: Origin(OriginAsset.REQUEST, field) for field, value in fields.items() for text in strings(value)}
+
+
+# ----------------------------------------------------------------------------------------------------------- notebooks
+
+_HUES: Final = (255, 150, 60, 320, 195, 20, 105, 290, 175, 350, 225, 80)
+"""The colours of the inspector's page, one for each kind of asset, in the order of `OriginAsset`."""
+
+_TINTS: Final = {
+    str(asset): f"background:light-dark(oklch(.93 .05 {hue}),oklch(.35 .06 {hue}))"
+    for asset, hue in zip(OriginAsset, cycle(_HUES), strict=False)
+}
+
+
+def plan_html(plan: Plan) -> str:
+    """Return a plan's messages as an element of a page: each text in the colour of its asset, its origin on pointing at it."""
+    assets = dict.fromkeys(piece.origin.asset for block in plan.sent_blocks() for piece in block.ranges())
+    legend = " ".join([f'<span style="{_TINTS.get(str(asset), "")}">{escape(str(asset))}</span>' for asset in assets])
+    rows = "".join([_row_html(block) for block in plan.sent_blocks()])
+    return f'<div style="color-scheme:light dark"><p>{legend}</p><table style="text-align:left">{rows}</table></div>'
+
+
+def _row_html(block: Block) -> str:
+    texts = "".join(
+        [
+            f'<span style="{_TINTS.get(str(piece.origin.asset), "")}" title="{escape(str(piece.origin))}">'
+            f"{escape(escaped(piece.text))}</span>"
+            for piece in block.ranges()
+        ]
+    )
+    text = f'<td style="white-space:pre-wrap;text-align:left">{texts}</td>'
+    return f'<tr><th style="vertical-align:top">{escape(block.role)}</th>{text}</tr>'

@@ -56,6 +56,21 @@ class TextTable(msgspec.Struct, frozen=True):
         rows = "".join([f"<tr>{''.join(map(_html, row))}</tr>\n" for row in self.rows])
         return f"<table><caption>{escape(printable(self.title))}</caption>\n<tr>{head}</tr>\n{rows}</table>"
 
+    _repr_html_ = to_html
+
+
+class ShowsTables:
+    """What is shown as tables by notebooks, too."""
+
+    __slots__ = ()
+
+    def tables(self) -> tuple[TextTable, ...]:
+        """The tables."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        return "\n".join([table.to_html() for table in self.tables() if table.rows])
+
 
 def cell_text(cell: Cell) -> str:
     """Return a cell as one line of text; control characters are shown."""

@@ -89,6 +89,8 @@ class PlanDifference(Protocol):
         """The difference as a page."""
         ...
 
+    def _repr_html_(self) -> str: ...
+
 
 class PlannedCache(Protocol):
     """What a provider's cache will do for a prompt."""
