@@ -28,6 +28,8 @@ from innkeeper.data.tables import KINDS, LineWriter, from_bytes, open_binary, to
 from innkeeper.prompt import FormatError, UsageError, Where
 from innkeeper.prompt.data import to_json
 from innkeeper.prompt.machine import utc_now
+from innkeeper.prompt.misfit import Misfit
+from innkeeper.prompt.once import decode
 from innkeeper.version import VERSION
 
 SHARD: Final = 256
@@ -243,8 +245,8 @@ class _FileRun:
         path = self.parts / "run.json"
         if path.exists():
             try:
-                known = msgspec.json.decode(path.read_bytes(), type=_RunFacts)
-            except msgspec.DecodeError as error:
+                known = decode(path.read_bytes(), _RunFacts)
+            except (msgspec.DecodeError, Misfit) as error:
                 raise FormatError(
                     "the facts of the run are damaged", where=Where(asset=str(path)), hint=_AGAIN
                 ) from error

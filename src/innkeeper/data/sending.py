@@ -21,6 +21,8 @@ from innkeeper.data.batch import BatchSettings, BuiltRow, builder_of, table_of
 from innkeeper.inference.errors import BudgetError, HttpError
 from innkeeper.prompt import InnkeeperError, Plan, UsageError
 from innkeeper.prompt.dialect import reply_limit
+from innkeeper.prompt.misfit import Misfit
+from innkeeper.prompt.once import decode
 from innkeeper.tokens.table.catalogue import known_model, tokens_cost
 
 MOST_AT_ONCE: Final = 64
@@ -113,8 +115,8 @@ class Sender:
         if self._journal.exists():
             for line in self._journal.read_bytes().splitlines():
                 try:
-                    known = msgspec.json.decode(line, type=dict[str, Any])
-                except msgspec.DecodeError:
+                    known = decode(line, dict[str, Any])
+                except (msgspec.DecodeError, Misfit):
                     continue
                 self._known[str(known.pop("key", ""))] = known
                 self._spent += known.get("paid") or 0.0
