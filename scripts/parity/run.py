@@ -57,15 +57,15 @@ class Runner(msgspec.Struct, frozen=True):
 
 def default_runners() -> dict[str, Runner]:
     """The runner of each tavern that has one."""
-    from scripts.parity import risu, silly
+    from scripts.parity import risu_prompts, silly
     from scripts.parity.deliberate import reason_for
     from scripts.parity.smart import SmartCases
 
     smart = SmartCases()
     return {
-        "risu": Runner(risu.answer, risu.counted),
         "silly": Runner(silly.answer, silly.counted, deliberate=lambda case: reason_for(silly.input_of(case))),
         "smart": Runner(smart.answer, smart.counted, smart.decided),
+        "risu": Runner(risu_prompts.answer, risu_prompts.counted, deliberate=risu_prompts.reason_for),
     }
 
 

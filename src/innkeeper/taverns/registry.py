@@ -53,6 +53,7 @@ TAVERNS: Final = Taverns(
         "vibe": "innkeeper.taverns.vibe:TAVERN",
         "silly": "innkeeper.taverns.silly:TAVERN",
         "smart": "innkeeper.taverns.smart:TAVERN",
+        "risu": "innkeeper.taverns.risu:TAVERN",
         "template": "innkeeper.taverns.template:TAVERN",
     }
 )

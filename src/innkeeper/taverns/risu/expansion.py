@@ -1,0 +1,44 @@
+"""Expander: CBS as one build expands it, with what is the same in all of its texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableMapping
+from typing import Any
+
+import msgspec
+
+from innkeeper.macros.cbs import CbsScope, expand
+
+
+class Expander:
+    """Expands texts in one scope. Variables that a text writes are there for the next one; ``report`` gets notes, each once."""
+
+    def __init__(self, scope: CbsScope, variables: MutableMapping[str, Any], report: Callable[[str], None]) -> None:
+        self.scope = msgspec.structs.replace(scope, variables=variables)
+        self.variables = variables
+        self._report = report
+        self._reported: set[str] = set()
+
+    def __call__(self, text: str, **changes: Any) -> str:
+        """The text with its macros expanded; ``changes`` are fields of the scope that are other ones here."""
+        if "{" not in text and "<" not in text:
+            return text
+        scope = msgspec.structs.replace(self.scope, **changes) if changes else self.scope
+        expanded = expand(text, scope)
+        for name, value in expanded.variables.items():
+            if value is None:
+                self.variables.pop(name, None)
+            else:
+                self.variables[name] = value
+        for note in expanded.notes:
+            if note not in self._reported:
+                self._reported.add(note)
+                self._report(note)
+        return expanded.text
+
+    def with_(self, **changes: Any) -> Expander:
+        """The expander with other fields of its scope; variables are the same."""
+        other = Expander(self.scope, self.variables, self._report)
+        other.scope = msgspec.structs.replace(self.scope, **changes)
+        other._reported = self._reported
+        return other

@@ -1,0 +1,137 @@
+"""History: the chat as lines: examples, the marker of its start, the greeting, the messages (`risuai.md` 12.3)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from innkeeper.prompt.block import Origin, OriginAsset, Piece
+from innkeeper.taverns.risu.inputs import ChatMessage, RisuInputs
+from innkeeper.taverns.risu.line import Line, line
+from innkeeper.taverns.risu.request_flags import SLOT
+from innkeeper.text.javascript.values import strip
+
+NEW_CHAT: Final = "[Start a new chat]"
+NEW_CHAT_MEMO: Final = "NewChat"
+EXAMPLE_MEMO: Final = "NewChatExample"
+UNKNOWN_SPEAKER: Final = "Unknown Character"
+GROUP_TEMPLATE: Final = "<{{char}}'s Message>\n{{slot}}\n</{{char}}'s Message>"
+_THOUGHTS: Final = re.compile(r"<Thoughts>(.+)</Thoughts>", re.DOTALL)
+_INLAYS: Final = re.compile(r"\{\{(?:inlay|inlayed|inlayeddata)::.*?\}\}")
+_EXAMPLES: Final = Origin(OriginAsset.CHARACTER, "mes_example")
+_ENGINE: Final = Origin(OriginAsset.ENGINE, "history")
+
+
+def expanded_messages(inputs: RisuInputs) -> list[ChatMessage]:
+    """The messages with their macros expanded, one after the other: they may write variables, and are kept as they are then.
+
+    What is neither the user's nor the character's is not expanded.
+    """
+    return [
+        msgspec.structs.replace(message, data=inputs.expand(message.data, run_variables=True))
+        if message.role in ("char", "user") and ("{" in message.data or "<" in message.data)
+        else message
+        for message in inputs.all_messages
+    ]
+
+
+def example_lines(inputs: RisuInputs) -> list[Line]:
+    """The example messages of the card. Text before the first speaker is left out."""
+    lines: list[Line] = []
+    speakers = {
+        "{{char}}:": ("assistant", "example_assistant"),
+        "<bot>:": ("assistant", "example_assistant"),
+        "{{user}}:": ("user", "example_user"),
+        "<user>:": ("user", "example_user"),
+        f"{inputs.character.name}:": ("assistant", "example_assistant"),
+    }
+    for text in strip(inputs.character.example_message).split("\n"):
+        lowered = text.lower()
+        if lowered.strip() == "<start>":
+            lines.append(line("system", NEW_CHAT, _EXAMPLES, "examples", memo=EXAMPLE_MEMO))
+            continue
+        speaker = next((who for mark, who in speakers.items() if lowered.startswith(mark)), None)
+        if speaker is not None:
+            content = strip([*text.split(":"), ""][1])
+            lines.append(line(speaker[0], content, _EXAMPLES, "examples", name=speaker[1]))
+        elif lines:
+            pieces = (*lines[-1].pieces, Piece(f"\n{text}", _EXAMPLES))
+            lines[-1] = msgspec.structs.replace(lines[-1], pieces=pieces)
+    return [_expanded(inputs, each) for each in lines]
+
+
+def _expanded(inputs: RisuInputs, each: Line) -> Line:
+    pieces = (Piece(inputs.expand(each.content), _EXAMPLES),)
+    return msgspec.structs.replace(each, pieces=pieces)
+
+
+def marker_lines(inputs: RisuInputs) -> list[Line]:
+    """The marker of the start of the chat; models of NovelAI have none unless it is asked for."""
+    if inputs.model.startswith("novelai") and not inputs.prompts.trim_start_new_chat:
+        return []
+    return [line("system", NEW_CHAT, _ENGINE, "chat", memo=NEW_CHAT_MEMO)]
+
+
+def greeting_lines(inputs: RisuInputs) -> list[Line]:
+    """The greeting as the assistant's message. Groups, and chats whose beginning is cut off, have none."""
+    if inputs.group is not None or inputs.is_cut:
+        return []
+    text = inputs.greeting
+    if text is None:
+        text = inputs.edit(inputs.expand(inputs.character.greeting(inputs.chat.fm_index)), -1, "char")
+    named = inputs.prompts.send_name
+    content = f"{inputs.name}: {text}" if named else text
+    origin = Origin(OriginAsset.CHARACTER, "first_mes")
+    return [msgspec.structs.replace(line("assistant", content, origin, "greeting"), name_added=named)]
+
+
+def message_lines(inputs: RisuInputs, messages: Sequence[ChatMessage]) -> list[Line]:
+    """The messages of the chat that are not left out, each with its thoughts beside it."""
+    shown = [message for message in messages if not message.disabled]
+    return [_message_line(inputs, message, index, len(shown)) for index, message in enumerate(shown)]
+
+
+def _message_line(inputs: RisuInputs, message: ChatMessage, index: int, count: int) -> Line:
+    role = {"char": "assistant"}.get(message.role, message.role)
+    if message.role not in ("char", "user"):
+        return _line_of(message, role, message.data, message.thoughts)
+    text = inputs.edit(message.data, index, message.role)
+    if message.role == "char" and "{{" in text:
+        text = _INLAYS.sub("", text)
+    name = _label(inputs, message)
+    if name is not None:
+        template = inputs.expand(inputs.db.group_template or GROUP_TEMPLATE, char=name)
+        text, role = template.replace(SLOT, text, 1), inputs.db.group_other_bot_role
+    thoughts = message.thoughts
+    match = _THOUGHTS.search(text) if "<Thoughts>" in text else None
+    if match is not None:
+        depth = inputs.prompts.max_thought_tag_depth
+        thoughts += (match[1],) if depth == -1 or depth - count <= index else ()
+        text = text[: match.start()] + text[match.end() :]
+    return _line_of(message, role, text, thoughts)
+
+
+def _line_of(message: ChatMessage, role: str, text: str, thoughts: tuple[str, ...]) -> Line:
+    return Line(
+        role=role,
+        pieces=(Piece(text, message.origin),),
+        kind="chat",
+        memo=message.id,
+        thoughts=thoughts,
+        attachments=message.attachments,
+        metadata=message.metadata,
+    )
+
+
+def _label(inputs: RisuInputs, message: ChatMessage) -> str | None:
+    """The name that is put around a message, if one is."""
+    settings, group = inputs.prompts, inputs.group
+    if group is None:
+        return inputs.name if settings.send_name else None
+    is_other = message.speaker != inputs.character.cha_id
+    if not (is_other or inputs.db.group_other_bot_role == "assistant" or settings.send_name):
+        return None
+    return inputs.speaker_names.get(message.speaker, UNKNOWN_SPEAKER)

@@ -1,0 +1,312 @@
+"""RisuInputs: what the steps of a build work with, read from the request once.
+
+The request's assets become the objects RisuAI would keep of them. ``settings.risu`` may bring RisuAI's own objects besides,
+field by field over these: ``database`` (its settings), ``character``, ``chat``, and for groups ``members`` and ``speaker``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.macros.cbs import CbsScope, default_variables
+from innkeeper.prompt import Message, NoteKind, State
+from innkeeper.prompt.block import Origin, OriginAsset
+from innkeeper.prompt.data import EMPTY, FrozenDict, thaw
+from innkeeper.prompt.parts import Attachment
+from innkeeper.taverns.assets import Assets, assets_of, raw_of
+from innkeeper.taverns.risu.compat import RisuCompat, compat_of
+from innkeeper.taverns.risu.expansion import Expander
+from innkeeper.taverns.risu.imports import imported_preset, is_sillytavern_preset, stored_character
+from innkeeper.taverns.risu.lore.entry import LoreEntry, book_entries, stored_entries
+from innkeeper.taverns.risu.stored import (
+    Card,
+    Database,
+    PromptSettings,
+    StoredCharacter,
+    StoredChat,
+    module_list,
+    read_stored,
+)
+
+
+class ChatMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """A message of the chat. ``role`` is ``user`` or ``char``; another one is sent as it is, macros and all."""
+
+    role: str
+    data: str
+    id: str | None = None
+    speaker: str = ""
+    disabled: bool = False
+    origin: Origin = Origin(OriginAsset.HISTORY)
+    thoughts: tuple[str, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
+    metadata: FrozenDict = EMPTY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RisuInputs:
+    """The inputs of the steps.
+
+    ``character`` is who answers, ``group`` the group it is of. ``messages`` are shown ones: cut off where the chat is.
+    ``greeting`` is the one that the chat brings, None where the card's is to be used. ``edit`` is what the scripts make of a
+    text (its index, and the role of its speaker).
+    """
+
+    db: Database
+    prompts: PromptSettings
+    template: tuple[Card, ...]
+    character: StoredCharacter
+    group: StoredCharacter | None
+    chat: StoredChat
+    compat: RisuCompat
+    expand: Expander
+    entries: tuple[LoreEntry, ...]
+    modules: Sequence[Mapping[str, Any]]
+    all_messages: Sequence[ChatMessage]
+    messages: Sequence[ChatMessage]
+    is_cut: bool
+    greeting: str | None
+    speaker_names: Mapping[str, str]
+    variables: MutableMapping[str, Any]
+    goes_on: bool
+    edit: Callable[[str, int, str], str]
+
+    @property
+    def name(self) -> str:
+        """The name of who answers."""
+        return self.character.nickname or self.character.name
+
+    @property
+    def model(self) -> str:
+        """The model, by RisuAI's name."""
+        return self.db.ai_model
+
+
+def read_inputs(state: State) -> RisuInputs:
+    """The inputs of a build. Raises the errors of the readers of its assets."""
+    request, assets = state.request, assets_of(state)
+    compat = compat_of(request.profile)
+    own = request.settings.get("risu")
+    own = thaw(own) if isinstance(own, Mapping) else {}
+    db = read_stored(Database, _database(state, assets, own))
+    group, character, names = _people(state, assets, own)
+    chat = read_stored(StoredChat, _chat(assets, own))
+    messages, greeting = _messages(state, assets, own, chat, names)
+    variables = _variables(state, chat)
+    modules = module_list(db, chat.modules, character.modules)
+    entries = _entries(assets, own, group or character, chat, modules)
+    cut = max((index for index, each in enumerate(chat.message) if _cuts(each)), default=-1)
+    scope = _scope(state, db, character, chat)
+    scope = msgspec.structs.replace(
+        scope,
+        greeting=character.greeting(chat.fm_index) if greeting is None else greeting,
+        lorebook=[{"key": entry.key, "comment": entry.comment, "content": entry.content} for entry in entries],
+        messages=chat.message or [{"role": message.role, "data": message.data} for message in messages],
+        modules={str(module.get("namespace") or module.get("id")): () for module in modules},
+        compat=compat.macros,
+    )
+    return RisuInputs(
+        db=db,
+        prompts=read_stored(PromptSettings, db.prompt_settings),
+        template=_template(db, character),
+        character=character,
+        group=group,
+        chat=chat,
+        compat=compat,
+        expand=Expander(scope, variables, lambda note: state.warn(note, kind=NoteKind.MACRO)),
+        entries=entries,
+        modules=modules,
+        all_messages=messages,
+        messages=messages[cut + 1 :],
+        is_cut=cut >= 0,
+        greeting=greeting,
+        speaker_names=names,
+        variables=variables,
+        goes_on=request.generation == "continue",
+        edit=lambda text, _index, _role: text,
+    )
+
+
+def _cuts(message: Any) -> bool:
+    return isinstance(message, Mapping) and message.get("disabled") == "allBefore"
+
+
+def _objects(own: Mapping[str, Any], name: str) -> dict[str, Any]:
+    value = own.get(name)
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
+def _database(state: State, assets: Assets, own: Mapping[str, Any]) -> dict[str, Any]:
+    request = state.request
+    raw = raw_of(request.preset)
+    preset: dict[str, Any] = thaw(dict(raw)) if isinstance(raw, Mapping) else {}
+    if is_sillytavern_preset(preset):
+        preset = imported_preset(preset)
+    fields: dict[str, Any] = {"maxResponse": 300, **preset} if preset else {}
+    if assets.user is not None:
+        fields |= {"username": assets.persona.name, "personaPrompt": assets.persona.persona_text}
+    fields |= {"aiModel": request.model} if request.model else {}
+    fields |= {"maxContext": request.context_window} if request.context_window else {}
+    fields |= {"maxResponse": request.reserved_tokens} if request.reserved_tokens is not None else {}
+    fields |= _objects(own, "database")
+    shared = {**_objects(fields, "globalChatVariables"), **state.variables.to_dict().get("global", {})}
+    return {**fields, "globalChatVariables": shared}
+
+
+def _people(
+    state: State, assets: Assets, own: Mapping[str, Any]
+) -> tuple[StoredCharacter | None, StoredCharacter, dict[str, str]]:
+    """The group, who answers, and the names of all speakers by their ids."""
+    card = {} if assets.character is None else stored_character(assets.character)
+    given = {**card, **_objects(own, "character")}
+    members = own.get("members") or [stored_character(member.card) for member in assets.members]
+    if not members:
+        character = read_stored(StoredCharacter, given)
+        return None, character, {character.cha_id: character.nickname or character.name}
+    people = [read_stored(StoredCharacter, member) for member in members]
+    names = {person.cha_id: person.nickname or person.name for person in people}
+    speaker = own.get("speaker", (state.request.group or {}).get("speaker"))
+    index = speaker if isinstance(speaker, int) and 0 <= speaker < len(people) else 0
+    return read_stored(StoredCharacter, given), people[index], names
+
+
+def _chat(assets: Assets, own: Mapping[str, Any]) -> dict[str, Any]:
+    number = assets.request.greeting
+    fields: dict[str, Any] = {"note": assets.note.text, "fmIndex": -1 if number is None else number - 1}
+    return fields | _objects(own, "chat")
+
+
+def _messages(
+    state: State, assets: Assets, own: Mapping[str, Any], chat: StoredChat, names: Mapping[str, str]
+) -> tuple[list[ChatMessage], str | None]:
+    """The messages, and the greeting that the chat brings: the character's words at its beginning."""
+    if "message" in _objects(own, "chat"):
+        return [_stored_message(each, index) for index, each in enumerate(chat.message) if isinstance(each, dict)], None
+    ids = {name: id_ for id_, name in names.items()}
+    history = list(assets.history)
+    greeting = None
+    if history and history[0].role == "assistant":
+        greeting = history.pop(0).content
+    offset = len(assets.history) - len(history)
+    messages = [_message(each, index + offset, ids) for index, each in enumerate(history)]
+    if state.request.message:
+        messages.append(
+            ChatMessage(role="user", data=state.request.message, id="message", origin=Origin(OriginAsset.MESSAGE))
+        )
+    return messages, greeting
+
+
+def _stored_message(each: Mapping[str, Any], index: int) -> ChatMessage:
+    id_, speaker = each.get("chatId"), each.get("saying")
+    return ChatMessage(
+        role=str(each.get("role") or "user"),
+        data=str(each.get("data") or ""),
+        id=id_ if isinstance(id_, str) else None,
+        speaker=speaker if isinstance(speaker, str) else "",
+        disabled=bool(each.get("disabled")),
+        origin=Origin(OriginAsset.HISTORY, entry=str(index)),
+    )
+
+
+_ROLES: Final = {"user": "user", "assistant": "char"}
+
+
+def _message(each: Message, index: int, ids: Mapping[str, str]) -> ChatMessage:
+    return ChatMessage(
+        role=_ROLES.get(each.role, each.role),
+        data=each.content,
+        id=f"history-{index}",
+        speaker=ids.get(each.name or "", ""),
+        origin=Origin(OriginAsset.HISTORY, entry=str(index)),
+        attachments=each.attachments,
+        metadata=each.metadata,
+    )
+
+
+def _variables(state: State, chat: StoredChat) -> dict[str, Any]:
+    """The chat's variables: those stored with it, under the request's."""
+    stored = {name.removeprefix("$"): value for name, value in chat.scriptstate.items()}
+    return {**stored, **state.variables.to_dict().get("local", {})}
+
+
+def _entries(
+    assets: Assets,
+    own: Mapping[str, Any],
+    owner: StoredCharacter,
+    chat: StoredChat,
+    modules: Sequence[Mapping[str, Any]],
+) -> tuple[LoreEntry, ...]:
+    """The entries: the character's (or group's), the chat's, those of modules, those of other books of the request."""
+    entries = [*stored_entries(owner.global_lore, owner.name)]
+    card = assets.character
+    if card is not None and card.book is not None and "globalLore" not in _objects(own, "character"):
+        entries += book_entries(card.book, card.book.name or f"{card.name}'s Lorebook")
+    entries += stored_entries(chat.local_lore, "chat")
+    books = sorted(assets.books, key=lambda book: book.scope != "chat")
+    for book in books:
+        if book.scope == "chat":
+            entries += book_entries(book.lorebook, book.name)
+    for module in modules:
+        entries += stored_entries(module.get("lorebook"), str(module.get("name") or "module"))
+    for book in books:
+        if book.scope != "chat":
+            entries += book_entries(book.lorebook, book.name)
+    return tuple(entries)
+
+
+_UTILITY: Final = (
+    Card(type="plain", type2="main"),
+    Card(type="description"),
+    Card(type="lorebook"),
+    Card(type="chat"),
+    Card(type="plain", type2="globalNote"),
+)
+
+
+def _template(db: Database, character: StoredCharacter) -> tuple[Card, ...]:
+    """The cards, with one for what stands behind all else; none where the order of sections counts."""
+    settings = read_stored(PromptSettings, db.prompt_settings)
+    cards = [read_stored(Card, item) for item in db.prompt_template if isinstance(item, Mapping)]
+    if character.utility_bot and not settings.util_override:
+        cards = [*_UTILITY]
+    if cards and not any(card.type == "postEverything" for card in cards):
+        cards.append(Card(type="postEverything"))
+    return tuple(cards)
+
+
+def _scope(state: State, db: Database, character: StoredCharacter, chat: StoredChat) -> CbsScope:
+    """The scope of macros as far as the stored objects decide it."""
+    return CbsScope(
+        char=character.nickname or character.name,
+        user=db.username,
+        description=character.desc,
+        personality=character.personality,
+        scenario=character.scenario,
+        example_messages=character.example_message,
+        persona=db.persona_prompt,
+        main_prompt=db.main_prompt,
+        jailbreak=db.jailbreak,
+        global_note=db.global_note,
+        greeting_index=chat.fm_index,
+        character_id=character.cha_id,
+        chat_id=chat.id,
+        defaults=default_variables(character.default_variables, db.template_default_variables),
+        global_variables=db.global_chat_variables,
+        model=db.ai_model,
+        sub_model=db.sub_model,
+        jailbreak_on=db.jailbreak_toggle,
+        max_context=db.max_context,
+        emotions=names_of(character.emotion_images),
+        assets=names_of(character.additional_assets),
+        clock=state.inputs.clock,
+        random=state.inputs.random.stream("risu"),
+    )
+
+
+def names_of(assets: list[Any]) -> list[str]:
+    """The names of a list of assets, each with its name first."""
+    return [str(item[0]) for item in assets if isinstance(item, list) and item]

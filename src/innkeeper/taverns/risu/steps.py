@@ -1,0 +1,267 @@
+"""The steps of the risu tavern, in their order.
+
+- ``prepare``: the request's assets as RisuAI's objects; the macros of the chat, which may write variables.
+- ``lore``: which entries fire.
+- ``sections``: the named parts of the prompt.
+- ``history``: the chat as lines, with scripts and triggers.
+- ``memory``: a summary for the oldest messages, or the oldest left out for want of room.
+- ``assembly``: the cards of the template, or the sections in their order; entries at depths.
+- ``request_flags``: what the model needs otherwise: where system messages may stand, whether roles alternate.
+- ``plan_assembly``: each line a block that says where it came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.budget.settings import CountingConfig
+from innkeeper.macros.cbs import unescaped
+from innkeeper.prompt import NoConfig, NoteKind, Pipeline, ScratchKey, State, Step, StepConfig
+from innkeeper.prompt.block import Block, BudgetGroup, Origin, OriginAsset, Piece
+from innkeeper.prompt.data import FrozenDict
+from innkeeper.prompt.plan import Plan
+from innkeeper.taverns.risu import sections
+from innkeeper.taverns.risu.cards import Template, ordered_lines
+from innkeeper.taverns.risu.history import example_lines, expanded_messages, greeting_lines, marker_lines, message_lines
+from innkeeper.taverns.risu.inputs import RisuInputs, read_inputs
+from innkeeper.taverns.risu.line import Line, line, trimmed
+from innkeeper.taverns.risu.lore.activation import ActiveLore, LoreOutcome, LoreQuery, scan
+from innkeeper.taverns.risu.lore.compiled import compile_lore
+from innkeeper.taverns.risu.memory import placed, summarised
+from innkeeper.taverns.risu.request_flags import flagged, model_of
+from innkeeper.taverns.risu.window import MARGIN, Counting, fitted, without_oldest
+
+INPUTS: Final = ScratchKey[RisuInputs]("prepare")
+SECTIONS: Final = ScratchKey[dict[str, list[Line]]]("sections")
+HISTORY: Final = ScratchKey[list[Line]]("history")
+MEMORY: Final = ScratchKey[tuple[list[Line], list[Line]]]("memory")
+ASSEMBLY: Final = ScratchKey[list[Line]]("assembly")
+FLAGGED: Final = ScratchKey[tuple[Line, ...]]("request_flags")
+LORE: Final = ScratchKey[LoreOutcome]("lore")
+"""What each step leaves."""
+
+
+def _prepare(state: State, _config: NoConfig) -> None:
+    inputs = read_inputs(state)
+    messages = expanded_messages(inputs)
+    if changed := {
+        message.id or str(index): message.data
+        for index, (message, before) in enumerate(zip(messages, inputs.all_messages, strict=True))
+        if message.data != before.data
+    }:
+        state.result.stored = _stored(changed)
+    shown = messages[len(messages) - len(inputs.messages) :]
+    state.scratch[INPUTS] = replace(inputs, all_messages=messages, messages=shown)
+
+
+def _stored(changed: Mapping[str, str]) -> dict[str, Any]:
+    """What the chat is to keep: texts whose macros have run, by their index, and the user's new one."""
+    messages = {key.removeprefix("history-"): text for key, text in changed.items() if key.startswith("history-")}
+    return {"messages": messages, **({"message": changed["message"]} if "message" in changed else {})}
+
+
+def _lore(state: State, _config: NoConfig) -> None:
+    inputs = state.scratch[INPUTS]
+    owner = inputs.group or inputs.character
+    settings, compat = owner.lore_settings, inputs.compat
+    lore = compile_lore(
+        inputs.entries,
+        full_words=bool(settings.get("fullWordMatching")),
+        keep_slash=not compat.lore_patterns,
+    )
+    outcome = scan(
+        lore,
+        LoreQuery(
+            messages=[(message.role, message.data) for message in inputs.all_messages],
+            budget=settings.get("tokenBudget", inputs.db.lore_book_token),
+            depth=settings.get("scanDepth", inputs.db.lore_book_depth),
+            recursive=settings.get("recursiveScanning", True),
+            greeting=inputs.chat.fm_index + 1,
+            variables=inputs.variables,
+            random=inputs.expand.scope.random,
+            count=_counter(state),
+            report=lambda what, why: state.warn(f"{what} is not searched for: {why}"),
+            first_text_only=not compat.lore_patterns,
+            leak=not compat.entry_flags,
+        ),
+    )
+    state.scratch[LORE] = state.result.lore = outcome
+
+
+def _counter(state: State) -> Callable[[str], int]:
+    costing = CountingConfig().costing(state)
+    return lambda text: costing.counter.count(text, costing.model) if text else 0
+
+
+def _sections(state: State, _config: NoConfig) -> None:
+    inputs, lore = state.scratch[INPUTS], state.scratch[LORE].active
+    parts = {
+        "description": sections.description(inputs, lore),
+        "lorebook": sections.lorebook(inputs, lore),
+        "persona": sections.persona(inputs),
+        "authornote": sections.authors_note(inputs),
+        "postEverything": sections.post_everything(inputs, lore),
+    }
+    if not inputs.template:
+        parts["main"] = sections.main_prompt(inputs)
+        parts["jailbreak"] = sections.jailbreak(inputs)
+        parts["globalNote"] = sections.global_note(inputs)
+    state.scratch[SECTIONS] = parts
+
+
+def _history(state: State, _config: NoConfig) -> None:
+    inputs = state.scratch[INPUTS]
+    greeting = greeting_lines(inputs)
+    if greeting:
+        state.result.greeting, state.result.greeting_index = greeting[0].content, inputs.chat.fm_index + 1
+    state.scratch[HISTORY] = [
+        *example_lines(inputs),
+        *marker_lines(inputs),
+        *greeting,
+        *message_lines(inputs, inputs.messages),
+    ]
+
+
+def _depth_lore(lore: Sequence[ActiveLore]) -> list[ActiveLore]:
+    return [each for each in lore if each.position == "reverse_depth" or (each.position == "depth" and each.depth > 0)]
+
+
+def _memory(state: State, _config: NoConfig) -> None:
+    inputs, lore, parts = state.scratch[INPUTS], state.scratch[LORE].active, state.scratch[SECTIONS]
+    history, window = state.scratch[HISTORY], inputs.db.max_context
+    counting = Counting(_counter(state), inputs.model)
+    counted = Template(inputs=inputs, lore=lore, sections=parts, counting=True).lines(merging=False)
+    cards = counted if inputs.template else [each for section in parts.values() for each in section]
+    depths = [sections.lore_line(inputs, each, lore) for each in _depth_lore(lore)]
+    total = inputs.db.max_response + MARGIN + counting.lines([*cards, *depths]) + counting.history(history)
+    summary = inputs.chat.supa_memory_data
+    if inputs.character.supa_memory and summary and total > window:
+        history, total = summarised(
+            history, total, summary, counting, without_punctuation=inputs.db.remove_punctuation_hypa
+        )
+    kept, _ = without_oldest(history, total, window, counting)
+    if len(kept) < len(history):
+        message = f"{len(history) - len(kept)} of the oldest messages are left out: the prompt would be too long"
+        state.note(NoteKind.EVICTED, message, data={"messages": len(history) - len(kept)})
+    has_card = any(card.type == "memory" for card in inputs.template)
+    state.scratch[MEMORY] = placed(kept, has_card=has_card)
+
+
+def _assembly(state: State, _config: NoConfig) -> None:
+    inputs, lore, parts = state.scratch[INPUTS], state.scratch[LORE].active, state.scratch[SECTIONS]
+    chat, memory = state.scratch[MEMORY]
+    chat = list(chat)
+    for each in _depth_lore(lore):
+        index = each.depth if each.position == "depth" else max(len(chat) - each.depth, 0)
+        chat.insert(index, sections.lore_line(inputs, each, lore))
+    if inputs.template:
+        lines = Template(inputs=inputs, lore=lore, sections=parts, chat=chat, memory=memory).lines()
+    else:
+        lines = ordered_lines(inputs, parts, chat)
+    lines = [trimmed(each) for each in lines]
+    _add_depth_prompt(inputs, lines)
+    counting = Counting(_counter(state), inputs.model)
+    state.scratch[ASSEMBLY] = fitted(lines, inputs.db.max_context, counting)
+
+
+def _add_depth_prompt(inputs: RisuInputs, lines: list[Line]) -> None:
+    note = inputs.character.depth_prompt
+    text, depth = note.get("prompt"), note.get("depth")
+    if not isinstance(text, str) or not text or not isinstance(depth, int):
+        return
+    at = len(lines) - depth
+    origin = Origin(OriginAsset.CHARACTER, "depth_prompt")
+    lines.insert(max(at + len(lines), 0) if at < 0 else at, line("system", inputs.expand(text), origin, "depth_prompt"))
+
+
+class RequestFlagsConfig(StepConfig, frozen=True, kw_only=True):
+    """``flags`` are those of a model that the table does not know; ``None`` leaves its messages as they are."""
+
+    flags: tuple[str, ...] | None = None
+
+
+def _request_flags(state: State, config: RequestFlagsConfig) -> None:
+    inputs = state.scratch[INPUTS]
+    lines = [_decoded(each) for each in state.scratch[ASSEMBLY]]
+    model = model_of(inputs.model)
+    flags = config.flags if model is None else model.flags
+    if flags is None:
+        if inputs.model:
+            state.note(NoteKind.FALLBACK, f"RisuAI knows no model {inputs.model!r}: its messages stay as they are")
+        state.scratch[FLAGGED] = tuple(lines)
+        return
+    db = inputs.db
+    changed = flagged(lines, flags, replacement=db.system_content_replacement, role=db.system_role_replacement)
+    before, after = ([each.role for each in each_list] for each_list in (lines, changed))
+    if before != after:
+        message = f"{len(before)} messages are {len(after)} for the model {inputs.model}, as its flags say"
+        state.note(NoteKind.REPAIR, message, data={"flags": sorted(flags), "before": before, "after": after})
+    state.scratch[FLAGGED] = changed
+
+
+def _decoded(each: Line) -> Line:
+    pieces = tuple(Piece(unescaped(piece.text), piece.origin) for piece in each.pieces)
+    return each if pieces == each.pieces else msgspec.structs.replace(each, pieces=pieces)
+
+
+_GROUPS: Final[Mapping[str, BudgetGroup]] = {
+    "chat": BudgetGroup.HISTORY,
+    "greeting": BudgetGroup.HISTORY,
+    "examples": BudgetGroup.EXAMPLES,
+    "lorebook": BudgetGroup.LORE,
+    "memory": BudgetGroup.MEMORY,
+}
+
+
+def _plan_assembly(state: State, _config: NoConfig) -> None:
+    inputs, request = state.scratch[INPUTS], state.request
+    lines = state.scratch.get(FLAGGED) or tuple(state.scratch[ASSEMBLY])
+    blocks = tuple(_block(each, index) for index, each in enumerate(lines))
+    for name, value in inputs.variables.items():
+        if state.variables.get(name) != value:
+            state.variables.set(name, value)
+    state.result.plan = Plan(blocks=blocks, tavern=request.tavern, model=request.model)
+
+
+def _block(each: Line, index: int) -> Block:
+    facts: dict[str, Any] = {"source": each.kind}
+    facts |= {"memo": each.memo} if each.memo else {}
+    facts |= {"name_added": True} if each.name_added else {}
+    metadata: dict[str, Any] = dict(each.metadata)
+    if each.thoughts:
+        metadata["reasoning"] = [{"text": text} for text in each.thoughts]
+    if each.cache_point:
+        metadata["cache_control"] = True
+    return Block(
+        role=each.role,
+        content=each.content,
+        id=f"{each.kind}-{index}",
+        name=each.name,
+        attachments=each.attachments,
+        message_metadata=FrozenDict(metadata),
+        slot=each.kind,
+        removable=each.removable,
+        group=_GROUPS.get(each.kind, BudgetGroup.SYSTEM),
+        metadata=FrozenDict(facts),
+        origin=each.pieces[0].origin if len(each.pieces) == 1 else None,
+        pieces=each.pieces,
+    )
+
+
+PREPARE_STEP: Final = Step("prepare", _prepare, NoConfig)
+LORE_STEP: Final = Step("lore", _lore, NoConfig)
+SECTIONS_STEP: Final = Step("sections", _sections, NoConfig)
+HISTORY_STEP: Final = Step("history", _history, NoConfig)
+MEMORY_STEP: Final = Step("memory", _memory, NoConfig)
+ASSEMBLY_STEP: Final = Step("assembly", _assembly, NoConfig)
+FLAGS_STEP: Final = Step("request_flags", _request_flags, RequestFlagsConfig)
+PLAN_STEP: Final = Step("plan_assembly", _plan_assembly, NoConfig)
+
+PIPELINE: Final = Pipeline(
+    PREPARE_STEP, LORE_STEP, SECTIONS_STEP, HISTORY_STEP, MEMORY_STEP, ASSEMBLY_STEP, FLAGS_STEP, PLAN_STEP
+)
+"""All steps, in their order."""

@@ -1,0 +1,174 @@
+"""Stored: RisuAI's own objects (settings, character, chat) as typed values, with its names and its defaults.
+
+A field of another type than its default counts as absent. What no prompt depends on is not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+FORMATING_ORDER: Final = (
+    "main",
+    "description",
+    "personaPrompt",
+    "chats",
+    "lastChat",
+    "jailbreak",
+    "lorebook",
+    "globalNote",
+    "authorNote",
+)
+"""The order of a prompt that has no template."""
+
+
+class PromptSettings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Settings of the prompt template. A ``max_thought_tag_depth`` of -1 keeps the thoughts of every message."""
+
+    post_end_inner_format: str = ""
+    send_chat_as_system: bool = False
+    send_name: bool = False
+    util_override: bool = False
+    custom_chain_of_thought: bool = False
+    max_thought_tag_depth: int = -1
+    trim_start_new_chat: bool = False
+
+
+class Card(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A card of the prompt template. Ranges and depths are in messages; a ``range_start`` of -1000 means the whole chat."""
+
+    type: str = ""
+    type2: str = ""
+    text: str = ""
+    role: str = "system"
+    inner_format: str = ""
+    default_text: str = ""
+    range_start: int = 0
+    range_end: int | str = "end"
+    chat_as_original_on_system: bool = False
+    depth: int = 0
+
+
+class Database(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Settings of the application, and of the preset that is laid over them. Windows and budgets are in tokens."""
+
+    ai_model: str = ""
+    sub_model: str = ""
+    main_prompt: str = ""
+    jailbreak: str = ""
+    global_note: str = ""
+    jailbreak_toggle: bool = False
+    chain_of_thought: bool = False
+    max_context: int = 4000
+    max_response: int = 500
+    formating_order: list[Any] = msgspec.field(default_factory=lambda: list(FORMATING_ORDER))
+    prompt_template: list[Any] = []
+    prompt_settings: dict[str, Any] = {}
+    prompt_preprocess: bool = False
+    description_prefix: str = "description of {{char}}: "
+    additional_prompt: str = ""
+    lore_book_depth: int = 5
+    lore_book_token: int = 800
+    username: str = "User"
+    persona_prompt: str = ""
+    global_chat_variables: dict[str, Any] = {}
+    template_default_variables: str = ""
+    preset_regex: list[Any] = []
+    modules: list[Any] = []
+    enabled_modules: list[Any] = []
+    module_intergration: str = ""
+    group_template: str = ""
+    group_other_bot_role: str = "user"
+    automatic_cache_point: bool = False
+    system_content_replacement: str = ""
+    system_role_replacement: str = "user"
+    remove_punctuation_hypa: bool = False
+
+
+class StoredCharacter(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A character, or a group, whose lorebook and scripts are its own."""
+
+    name: str = ""
+    nickname: str = ""
+    desc: str = ""
+    personality: str = ""
+    scenario: str = ""
+    first_message: str = ""
+    alternate_greetings: list[Any] = []
+    example_message: str = ""
+    system_prompt: str = ""
+    replace_global_note: str = ""
+    global_lore: list[Any] = []
+    lore_settings: dict[str, Any] = {}
+    customscript: list[Any] = []
+    triggerscript: list[Any] = []
+    default_variables: str = ""
+    depth_prompt: dict[str, Any] = msgspec.field(name="depth_prompt", default_factory=dict)
+    utility_bot: bool = False
+    additional_text: str = ""
+    prebuilt_asset_command: bool = False
+    inlay_view_screen: bool = False
+    view_screen: str = "none"
+    new_gen_data: dict[str, Any] = {}
+    modules: list[Any] = []
+    supa_memory: bool = False
+    emotion_images: list[Any] = []
+    additional_assets: list[Any] = []
+    cha_id: str = ""
+
+    def greeting(self, index: int) -> str:
+        """A greeting: the first message (-1), or an alternative, empty where there is none."""
+        if index < 0:
+            return self.first_message
+        greeting = self.alternate_greetings[index] if index < len(self.alternate_greetings) else ""
+        return greeting if isinstance(greeting, str) else ""
+
+
+class StoredChat(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A chat. ``fm_index`` is the alternative greeting it begins with, -1 for the first message."""
+
+    id: str = ""
+    message: list[Any] = []
+    note: str = ""
+    local_lore: list[Any] = []
+    fm_index: int = -1
+    scriptstate: dict[str, Any] = {}
+    modules: list[Any] = []
+    supa_memory_data: str = ""
+
+
+def read_stored(kind: type[T], fields: Mapping[str, Any]) -> T:
+    """The typed value of a stored object; a field of another type has its default."""
+    values: dict[str, Any] = {}
+    for field in msgspec.structs.fields(kind):
+        value = fields.get(field.encode_name)
+        if _fits(value, field.type):
+            values[field.name] = value
+    return kind(**values)
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    if value is None:
+        return False
+    if kind is int:
+        return type(value) is int
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def module_list(db: Database, *lists: list[Any]) -> list[Mapping[str, Any]]:
+    """The enabled modules, in the order of the database, each once: those that a list names by id or namespace."""
+    named = {item for each in (db.enabled_modules, *lists) for item in each if isinstance(item, str)}
+    named |= {item.strip() for item in db.module_intergration.split(",") if item.strip()}
+    modules: dict[Any, Mapping[str, Any]] = {}
+    for index, module in enumerate(db.modules):
+        if isinstance(module, Mapping) and named & {module.get("id"), module.get("namespace")}:
+            modules.setdefault(module.get("id") or index, module)
+    return list(modules.values())

@@ -1,0 +1,73 @@
+"""Window: how RisuAI counts a prompt, and which of the oldest messages it leaves out (`risuai.md` 13).
+
+The sum begins with the reply's share and a margin. Cards are never left out; of the history the first goes first, examples
+and the marker of the chat's start before the greeting and the messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from innkeeper.prompt.errors import MaxTokensExceededError
+from innkeeper.taverns.risu.history import NEW_CHAT_MEMO
+from innkeeper.taverns.risu.line import Line
+
+MARGIN: Final = 50
+"""Tokens that are added to the reply's share."""
+
+_GPT_OVERHEAD: Final = 5
+_OVERHEAD: Final = 3
+_NAME_OVERHEAD: Final = 1
+MEDIA_TOKENS: Final = 87
+"""Tokens of a picture of low quality."""
+
+
+class Counting:
+    """Counts lines for a model; ``count`` counts a text."""
+
+    def __init__(self, count: Callable[[str], int], model: str) -> None:
+        self._count = count
+        self._is_gpt = model.startswith("gpt")
+
+    def line(self, item: Line) -> int:
+        """The tokens of one message."""
+        tokens = self._count(item.content) + (_GPT_OVERHEAD if self._is_gpt else _OVERHEAD)
+        if item.name and not self._is_gpt:
+            tokens += self._count(item.name) + _NAME_OVERHEAD
+        return tokens + MEDIA_TOKENS * len(item.attachments)
+
+    def lines(self, items: Iterable[Line]) -> int:
+        """The tokens of messages."""
+        return sum(map(self.line, items))
+
+    def history(self, items: Sequence[Line]) -> int:
+        """The tokens that a history adds to the sum: the marker of the chat's start is not among them."""
+        return self.lines(item for item in items if item.memo != NEW_CHAT_MEMO)
+
+
+def without_oldest(history: Sequence[Line], total: int, window: int, counting: Counting) -> tuple[list[Line], int]:
+    """The history without the oldest lines that do not fit, and the sum then.
+
+    Raises `MaxTokensExceededError` where the last one does not fit either.
+    """
+    first = 0
+    while total > window:
+        if first >= len(history) - 1:
+            raise MaxTokensExceededError(estimated_tokens=total, max_tokens=window)
+        total -= counting.line(history[first])
+        first += 1
+    return list(history[first:]), total
+
+
+def fitted(lines: Sequence[Line], window: int, counting: Counting) -> list[Line]:
+    """The finished lines without removable ones, from the top, until they fit. Raises `MaxTokensExceededError`."""
+    total, result = counting.lines(lines), []
+    for item in lines:
+        if total > window and item.removable:
+            total -= counting.line(item)
+        else:
+            result.append(item)
+    if total > window:
+        raise MaxTokensExceededError(estimated_tokens=total, max_tokens=window)
+    return result
