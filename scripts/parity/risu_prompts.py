@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from innkeeper.prompt import BuildRequest, Plan, Ports, Randomness
+from innkeeper.prompt.determinism import Mulberry32
 from scripts.parity import risu
 from scripts.parity.case import Case
 
@@ -23,11 +24,11 @@ class CaseCounter:
     def __init__(self, table: Mapping[str, int]) -> None:
         self._table = table
 
-    def count(self, text: str, model: str | None = None) -> int:  # noqa: ARG002 - the protocol's
+    def count(self, text: str, model: str | None = None) -> int:
         """The tokens of a text."""
         return self._table.get(text, -(-len(text.encode("utf-16-le", "surrogatepass")) // 8))
 
-    def describe(self, model: str | None = None) -> Mapping[str, Any]:  # noqa: ARG002 - the protocol's
+    def describe(self, model: str | None = None) -> Mapping[str, Any]:
         """The name of the rule."""
         return {"name": "char4"}
 
@@ -66,16 +67,13 @@ def request_of(case: Case) -> BuildRequest:
     )
 
 
-def _ports(case: Case) -> Ports:
-    return Ports(token_counter=CaseCounter(case.input.get("token_counts") or {}), random=Randomness.shared)
-
-
 def build_of(case: Case, *, flags: bool = False) -> Plan:
     """The plan of a case, as it is before the flags of its model unless they are asked for."""
     from innkeeper.taverns.risu import TAVERN
 
     request = request_of(case).with_(step_options={"request_flags": {"flags": []}})
-    return TAVERN.build(request, _ports(case), pipeline=None if flags else TAVERN.pipeline.without("request_flags"))
+    ports = Ports(token_counter=CaseCounter(case.input.get("token_counts") or {}), random=Randomness.shared)
+    return TAVERN.build(request, ports, pipeline=None if flags else TAVERN.pipeline.without("request_flags"))
 
 
 def counted(case: Case, found: Any) -> tuple[Any, Any]:
@@ -125,10 +123,8 @@ def _lorebook(case: Case) -> dict[str, Any]:
 
     objects, former = objects_of(case), profile_of(case) == "166.3.3"
     own, db, chat = objects["character"].get("loreSettings") or {}, objects["database"], objects["chat"]
-    variables, ports = variables_of(case), _ports(case)
+    variables, counter = variables_of(case), CaseCounter(case.input.get("token_counts") or {})
     entries = case.input.get("lorebook", objects["character"].get("globalLore") or [])
-    assert ports.token_counter is not None
-    assert ports.random is not None
     outcome = scan(
         compile_lore(stored_entries(entries), full_words=bool(own.get("fullWordMatching")), keep_slash=former),
         LoreQuery(
@@ -138,8 +134,8 @@ def _lorebook(case: Case) -> dict[str, Any]:
             recursive=own.get("recursiveScanning", True),
             greeting=chat.get("fmIndex", -1) + 1,
             variables=variables,
-            random=ports.random(request_of(case).seed).stream("risu"),
-            count=ports.token_counter.count,
+            random=Mulberry32(request_of(case).seed),
+            count=counter.count,
             report=lambda _what, _why: None,
             first_text_only=former,
             leak=former,
@@ -206,4 +202,4 @@ ANSWERS: Final[Mapping[str, Callable[[Case], dict[str, Any]]]] = {
     "lorebook": _lorebook,
     "reformat": _reformat,
 }
-"""What answers the cases of each area."""
+"""What answers the cases of each area, by the first part of its name."""
