@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from innkeeper.content.character import Character
 from innkeeper.content.lorebook import Lorebook
+from innkeeper.content.preset import Preset, PromptItem
 
 _EXTENSIONS: Final[Mapping[str, str]] = {
     "customScripts": "customscript",
@@ -63,9 +64,13 @@ def lore_settings(book: Lorebook | None) -> dict[str, Any]:
     }
 
 
-def is_sillytavern_preset(preset: Mapping[str, Any]) -> bool:
-    """Whether a preset is SillyTavern's."""
-    return isinstance(preset.get("prompts"), (list, tuple)) and isinstance(preset.get("prompt_order"), (list, tuple))
+_OWN_KEYS: Final = frozenset({"promptTemplate", "mainPrompt", "formatingOrder", "globalNote", "promptSettings"})
+"""Keys that only RisuAI's presets have."""
+
+
+def is_risu_preset(preset: Any) -> bool:
+    """Whether a preset is RisuAI's own."""
+    return isinstance(preset, Mapping) and not _OWN_KEYS.isdisjoint(preset)
 
 
 _CARDS: Final[Mapping[str, dict[str, Any]]] = {
@@ -75,41 +80,41 @@ _CARDS: Final[Mapping[str, dict[str, Any]]] = {
     "personaDescription": {"type": "persona"},
 }
 _LEFT_OUT: Final = frozenset({"dialogueExamples", "charPersonality", "scenario", "worldInfoAfter"})
-_SCALED: Final[Mapping[str, tuple[str, float]]] = {
-    "temperature": ("temperature", 1.0),
-    "frequency_penalty": ("frequencyPenalty", 1.0),
-    "presence_penalty": ("PresensePenalty", 0.7),
-}
+_PRESENCE: Final = 0.7
 _AS_THEY_ARE: Final = ("top_p", "top_k", "top_a", "min_p", "repetition_penalty")
 
 
-def imported_preset(preset: Mapping[str, Any]) -> dict[str, Any]:
+def imported_preset(preset: Preset) -> dict[str, Any]:
     """RisuAI's preset of SillyTavern's: its first order as a template, and its sampling."""
-    prompts = {item.get("identifier"): item for item in preset["prompts"] if isinstance(item, Mapping)}
-    first = next((item for item in preset["prompt_order"] if isinstance(item, Mapping)), {})
-    order = first.get("order") or ()
-    turns = [turn.get("identifier") for turn in order if isinstance(turn, Mapping) and turn.get("enabled")]
-    cards = [card for name in turns if (card := _card(str(name), prompts.get(name))) is not None]
-    prefill = preset.get("assistant_prefill")
-    if isinstance(prefill, str) and prefill:
-        text = f"{{{{#if {{{{prefill_supported}}}}}}}}{prefill}{{{{/if}}}}"
+    turns = preset.orders[0].items if preset.orders else ()
+    prompts = [preset.prompt(turn.identifier) for turn in turns if turn.enabled]
+    cards = [card for prompt in prompts if prompt is not None and (card := _card(prompt)) is not None]
+    if preset.assistant_prefill:
+        text = f"{{{{#if {{{{prefill_supported}}}}}}}}{preset.assistant_prefill}{{{{/if}}}}"
         cards += [{"type": "postEverything"}, {"type": "plain", "type2": "main", "text": text, "role": "bot"}]
-    stored: dict[str, Any] = {"name": "Imported ST Preset", "promptTemplate": cards}
-    for name, (field, factor) in _SCALED.items():
-        if isinstance(value := preset.get(name), (int, float)):
-            stored[field] = value * factor * 100
-    return stored | {name: preset[name] for name in _AS_THEY_ARE if preset.get(name) is not None}
+    fields = {
+        "name": "Imported ST Preset",
+        "promptTemplate": cards,
+        "temperature": None if preset.temperature is None else preset.temperature * 100,
+        "frequencyPenalty": None if preset.frequency_penalty is None else preset.frequency_penalty * 100,
+        "PresensePenalty": None if preset.presence_penalty is None else preset.presence_penalty * _PRESENCE * 100,
+        "maxContext": preset.context_window,
+        "maxResponse": preset.max_tokens,
+        **{name: getattr(preset, name) for name in _AS_THEY_ARE},
+    }
+    return {name: value for name, value in fields.items() if value is not None}
 
 
-def _card(name: str, prompt: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _card(prompt: PromptItem) -> dict[str, Any] | None:
     """The card of a prompt, None for one that RisuAI leaves out."""
-    if name in _LEFT_OUT or prompt is None:
+    name = prompt.identifier
+    if name in _LEFT_OUT:
         return None
     if name in _CARDS:
         return dict(_CARDS[name])
     kind = "jailbreak" if name in ("jailbreak", "nsfw") else "plain"
-    text, role = prompt.get("content") or "", prompt.get("role") or "system"
-    return {"type": kind, "type2": "main" if name == "main" else "normal", "text": text, "role": role}
+    type2 = "main" if name == "main" else "normal"
+    return {"type": kind, "type2": type2, "text": prompt.content, "role": prompt.role or "system"}
 
 
 def read_toggles(text: str) -> list[dict[str, Any]]:

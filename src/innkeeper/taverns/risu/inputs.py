@@ -6,7 +6,7 @@ field by field over these: ``database`` (its settings), ``character``, ``chat``,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,12 +16,16 @@ from innkeeper.macros.cbs import CbsScope, default_variables
 from innkeeper.prompt import Message, NoteKind, State
 from innkeeper.prompt.block import Origin, OriginAsset
 from innkeeper.prompt.data import EMPTY, FrozenDict, thaw
+from innkeeper.prompt.errors import Where
 from innkeeper.prompt.parts import Attachment
 from innkeeper.taverns.assets import Assets, assets_of, raw_of
+from innkeeper.taverns.inputs import note_unread
 from innkeeper.taverns.risu.compat import RisuCompat, compat_of
 from innkeeper.taverns.risu.expansion import Expander
-from innkeeper.taverns.risu.imports import imported_preset, is_sillytavern_preset, stored_character
+from innkeeper.taverns.risu.group import GroupMember, next_speakers
+from innkeeper.taverns.risu.imports import imported_preset, is_risu_preset, stored_character
 from innkeeper.taverns.risu.lore.entry import LoreEntry, book_entries, stored_entries
+from innkeeper.taverns.risu.scripts import ScriptRunner, read_scripts
 from innkeeper.taverns.risu.stored import (
     Card,
     Database,
@@ -30,7 +34,17 @@ from innkeeper.taverns.risu.stored import (
     StoredChat,
     module_list,
     read_stored,
+    stored_names,
 )
+
+_PRESET_RESPONSE: Final = 300
+"""Tokens of a reply where a preset of RisuAI's does not say."""
+
+_WHEN_SENT: Final = "editprocess"
+"""The mode of regex scripts that run on what is sent."""
+
+_USUAL_WINDOW: Final = 4000
+"""The window that macros read where there is none."""
 
 
 class ChatMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,8 +66,7 @@ class RisuInputs:
     """The inputs of the steps.
 
     ``character`` is who answers, ``group`` the group it is of. ``messages`` are shown ones: cut off where the chat is.
-    ``greeting`` is the one that the chat brings, None where the card's is to be used. ``edit`` is what the scripts make of a
-    text (its index, and the role of its speaker).
+    ``greeting`` is the one that the chat brings, None where the card's is to be used. ``limits_reply`` says that somebody has said how long a reply may be.
     """
 
     db: Database
@@ -73,12 +86,22 @@ class RisuInputs:
     speaker_names: Mapping[str, str]
     variables: MutableMapping[str, Any]
     goes_on: bool
-    edit: Callable[[str, int, str], str]
+    limits_reply: bool
+    scripts: ScriptRunner
 
     @property
     def name(self) -> str:
         """The name of who answers."""
         return self.character.nickname or self.character.name
+
+    def edit(self, text: str, index: int, role: str) -> str:
+        """What the scripts for prompts make of a text: a message of this index, or the greeting (-1)."""
+        if not any(script.mode == _WHEN_SENT for script in self.scripts.scripts):
+            return text
+        scope = msgspec.structs.replace(
+            self.expand.scope, chat_index=index, role=role, chat_role=role, is_first_message=index < 0
+        )
+        return self.scripts.run(text, _WHEN_SENT, scope).text
 
     @property
     def model(self) -> str:
@@ -92,9 +115,10 @@ def read_inputs(state: State) -> RisuInputs:
     compat = compat_of(request.profile)
     own = request.settings.get("risu")
     own = thaw(own) if isinstance(own, Mapping) else {}
-    db = read_stored(Database, _database(state, assets, own))
+    fields = _database(state, assets, own)
+    db = read_stored(Database, fields)
     group, character, names = _people(state, assets, own)
-    chat = read_stored(StoredChat, _chat(assets, own))
+    chat = read_stored(StoredChat, _chat(state, assets, own))
     messages, greeting = _messages(state, assets, own, chat, names)
     variables = _variables(state, chat)
     modules = module_list(db, chat.modules, character.modules)
@@ -127,7 +151,8 @@ def read_inputs(state: State) -> RisuInputs:
         speaker_names=names,
         variables=variables,
         goes_on=request.generation == "continue",
-        edit=lambda text, _index, _role: text,
+        limits_reply="maxResponse" in fields,
+        scripts=_scripts(state, db, group or character, modules),
     )
 
 
@@ -143,14 +168,19 @@ def _objects(own: Mapping[str, Any], name: str) -> dict[str, Any]:
 def _database(state: State, assets: Assets, own: Mapping[str, Any]) -> dict[str, Any]:
     request = state.request
     raw = raw_of(request.preset)
-    preset: dict[str, Any] = thaw(dict(raw)) if isinstance(raw, Mapping) else {}
-    if is_sillytavern_preset(preset):
-        preset = imported_preset(preset)
-    fields: dict[str, Any] = {"maxResponse": 300, **preset} if preset else {}
+    fields: dict[str, Any] = {}
+    if is_risu_preset(raw):
+        fields = {"maxResponse": _PRESET_RESPONSE, **thaw(dict(raw))}
+        if unread := sorted(fields.keys() - stored_names(Database) - {"name"}):
+            note_unread(state, "preset", unread, "no prompt of the risu tavern depends on it")
+    elif assets.preset is not None:
+        fields = imported_preset(assets.preset)
+        if assets.preset.assistant_prefill and not (request.model or "").startswith("claude"):
+            note_unread(state, "preset", ["assistant_prefill"], "RisuAI begins replies for models of Claude alone")
     if assets.user is not None:
         fields |= {"username": assets.persona.name, "personaPrompt": assets.persona.persona_text}
     fields |= {"aiModel": request.model} if request.model else {}
-    fields |= {"maxContext": request.context_window} if request.context_window else {}
+    fields |= {"maxContext": request.context_window} if request.context_window is not None else {}
     fields |= {"maxResponse": request.reserved_tokens} if request.reserved_tokens is not None else {}
     fields |= _objects(own, "database")
     shared = {**_objects(fields, "globalChatVariables"), **state.variables.to_dict().get("global", {})}
@@ -166,16 +196,52 @@ def _people(
     members = own.get("members") or [stored_character(member.card) for member in assets.members]
     if not members:
         character = read_stored(StoredCharacter, given)
+        _note_of_groups(state, assets)
         return None, character, {character.cha_id: character.nickname or character.name}
     people = [read_stored(StoredCharacter, member) for member in members]
     names = {person.cha_id: person.nickname or person.name for person in people}
-    speaker = own.get("speaker", (state.request.group or {}).get("speaker"))
-    index = speaker if isinstance(speaker, int) and 0 <= speaker < len(people) else 0
-    return read_stored(StoredCharacter, given), people[index], names
+    fields = state.request.group if isinstance(state.request.group, Mapping) else EMPTY
+    if unread := sorted(fields.keys() - {"members", "speaker"}):
+        note_unread(state, "group", unread, "groups of RisuAI have no such setting")
+    speaker = own.get("speaker", fields.get("speaker"))
+    if not isinstance(speaker, int):
+        speaker = _chosen(state, assets, people)
+    return read_stored(StoredCharacter, given), people[speaker if 0 <= speaker < len(people) else 0], names
 
 
-def _chat(assets: Assets, own: Mapping[str, Any]) -> dict[str, Any]:
-    number = assets.request.greeting
+def _note_of_groups(state: State, assets: Assets) -> None:
+    if state.request.group is not None:
+        state.warn("the group has no members", where=Where(asset="request", path="group"))
+    if any(message.name for message in assets.history):
+        note_unread(state, "history", ["name"], "only groups have several speakers")
+
+
+def _chosen(state: State, assets: Assets, people: Sequence[StoredCharacter]) -> int:
+    """The first of the members that answer, noted with the others."""
+    cards = [member.card for member in assets.members]
+    for name in ("group_only_greetings",):
+        if any(getattr(card, name) for card in cards):
+            note_unread(state, "group.members", [name], "groups of RisuAI have no greeting")
+    members = [GroupMember(person.name, 1) for person in people]
+    members = [GroupMember(card.name, card.talkativeness) for card in cards] or members
+    last = assets.history[-1] if assets.history else None
+    names = [member.name for member in members]
+    speaker = names.index(last.name) if last is not None and last.name in names else None
+    text = state.request.message or (last.content if last is not None else "")
+    chosen = next_speakers(members, text, speaker, state.inputs.random.stream("risu-speakers"))
+    said = ", ".join(names[index] for index in chosen) or "nobody"
+    state.note(NoteKind.FALLBACK, f"no speaker was given: {said} would answer", data={"speakers": chosen})
+    return chosen[0] if chosen else 0
+
+
+def _chat(state: State, assets: Assets, own: Mapping[str, Any]) -> dict[str, Any]:
+    number, greetings = state.request.greeting, () if assets.character is None else assets.character.greetings()
+    if number is not None and not 0 <= number < max(len(greetings), 1):
+        state.warn(f"there is no greeting {number}; the card has {len(greetings)}")
+        number = 0
+    given = assets.note_fields
+    if isinstance(given, Mapping) and (unread := sorted(given.keys() - {"text"})):
+        note_unread(state, "authors_note", unread, "the note stands where the template or the order has it")
     fields: dict[str, Any] = {"note": assets.note.text, "fmIndex": -1 if number is None else number - 1}
     return fields | _objects(own, "chat")
 
@@ -246,15 +312,10 @@ def _entries(
     if card is not None and card.book is not None and "globalLore" not in _objects(own, "character"):
         entries += book_entries(card.book, card.book.name or f"{card.name}'s Lorebook")
     entries += stored_entries(chat.local_lore, "chat")
-    books = sorted(assets.books, key=lambda book: book.scope != "chat")
-    for book in books:
-        if book.scope == "chat":
-            entries += book_entries(book.lorebook, book.name)
     for module in modules:
         entries += stored_entries(module.get("lorebook"), str(module.get("name") or "module"))
-    for book in books:
-        if book.scope != "chat":
-            entries += book_entries(book.lorebook, book.name)
+    for book in assets.books:
+        entries += book_entries(book.lorebook, book.name)
     return tuple(entries)
 
 
@@ -278,6 +339,15 @@ def _template(db: Database, character: StoredCharacter) -> tuple[Card, ...]:
     return tuple(cards)
 
 
+def _scripts(
+    state: State, db: Database, owner: StoredCharacter, modules: Sequence[Mapping[str, Any]]
+) -> ScriptRunner:
+    """The regex scripts: the preset's, the character's (or group's), those of modules."""
+    lists = [db.preset_regex, owner.customscript, *(module.get("regex") for module in modules)]
+    mappings = ([item for item in each if isinstance(item, Mapping)] for each in lists if isinstance(each, list))
+    return ScriptRunner(read_scripts(*mappings), lambda note: state.warn(note.message, kind=note.kind))
+
+
 def _scope(state: State, db: Database, character: StoredCharacter, chat: StoredChat) -> CbsScope:
     """The scope of macros as far as the stored objects decide it."""
     return CbsScope(
@@ -299,7 +369,7 @@ def _scope(state: State, db: Database, character: StoredCharacter, chat: StoredC
         model=db.ai_model,
         sub_model=db.sub_model,
         jailbreak_on=db.jailbreak_toggle,
-        max_context=db.max_context,
+        max_context=db.max_context or _USUAL_WINDOW,
         emotions=names_of(character.emotion_images),
         assets=names_of(character.additional_assets),
         clock=state.inputs.clock,

@@ -99,6 +99,9 @@ def _counter(state: State) -> Callable[[str], int]:
 
 def _sections(state: State, _config: NoConfig) -> None:
     inputs, lore = state.scratch[INPUTS], state.scratch[LORE].active
+    if inputs.goes_on and not sections.merges(inputs.model):
+        message = "generation has no effect: RisuAI asks GPT and Claude alone to go on"
+        state.note(NoteKind.IGNORED, message, data={"input": "generation"})
     parts = {
         "description": sections.description(inputs, lore),
         "lorebook": sections.lorebook(inputs, lore),
@@ -116,7 +119,7 @@ def _sections(state: State, _config: NoConfig) -> None:
 def _history(state: State, _config: NoConfig) -> None:
     inputs = state.scratch[INPUTS]
     greeting = greeting_lines(inputs)
-    if greeting:
+    if greeting and state.request.greeting is not None:
         state.result.greeting, state.result.greeting_index = greeting[0].content, inputs.chat.fm_index + 1
     state.scratch[HISTORY] = [
         *example_lines(inputs),
@@ -139,7 +142,7 @@ def _memory(state: State, _config: NoConfig) -> None:
     depths = [sections.lore_line(inputs, each, lore) for each in _depth_lore(lore)]
     total = inputs.db.max_response + MARGIN + counting.lines([*cards, *depths]) + counting.history(history)
     summary = inputs.chat.supa_memory_data
-    if inputs.character.supa_memory and summary and total > window:
+    if inputs.character.supa_memory and summary and 0 < window < total:
         history, total = summarised(
             history, total, summary, counting, without_punctuation=inputs.db.remove_punctuation_hypa
         )
@@ -165,7 +168,30 @@ def _assembly(state: State, _config: NoConfig) -> None:
     lines = [trimmed(each) for each in lines]
     _add_depth_prompt(inputs, lines)
     counting = Counting(_counter(state), inputs.model)
-    state.scratch[ASSEMBLY] = fitted(lines, inputs.db.max_context, counting)
+    lines = fitted(_with_system(state, lines), inputs.db.max_context, counting)
+    state.scratch[ASSEMBLY] = lines
+    state.result.options |= inputs.db.options
+    if limit := _reply_limit(inputs, counting.lines(lines)):
+        state.result.options["max_tokens"] = limit
+
+
+def _reply_limit(inputs: RisuInputs, tokens: int) -> int:
+    """The tokens of the reply: what was asked for, at most what the window has left; 0 where nobody asked."""
+    asked = inputs.db.max_response if inputs.limits_reply else 0
+    window = inputs.db.max_context
+    return max(min(asked, window - tokens), 1) if asked and window else asked
+
+
+def _with_system(state: State, lines: list[Line]) -> list[Line]:
+    """The lines with the application's own text before the chat."""
+    text = state.request.system
+    if not text.strip():
+        return lines
+    at = next((index for index, each in enumerate(lines) if each.kind in _OF_CHAT), len(lines))
+    return [*lines[:at], line("system", text, Origin(OriginAsset.REQUEST, "system"), "system"), *lines[at:]]
+
+
+_OF_CHAT: Final = frozenset({"chat", "greeting", "examples"})
 
 
 def _add_depth_prompt(inputs: RisuInputs, lines: list[Line]) -> None:

@@ -25,6 +25,8 @@ FORMATING_ORDER: Final = (
 )
 """The order of a prompt that has no template."""
 
+_UNSET: Final = -1000
+
 
 class PromptSettings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Settings of the prompt template. A ``max_thought_tag_depth`` of -1 keeps the thoughts of every message."""
@@ -54,7 +56,10 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Database(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Settings of the application, and of the preset that is laid over them. Windows and budgets are in tokens."""
+    """Settings of the application, and of the preset that is laid over them. Windows and budgets are in tokens.
+
+    A ``max_context`` of 0 is no limit. Temperature and penalties are stored a hundredfold; -1000 is none.
+    """
 
     ai_model: str = ""
     sub_model: str = ""
@@ -63,7 +68,7 @@ class Database(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     global_note: str = ""
     jailbreak_toggle: bool = False
     chain_of_thought: bool = False
-    max_context: int = 4000
+    max_context: int = 0
     max_response: int = 500
     formating_order: list[Any] = msgspec.field(default_factory=lambda: list(FORMATING_ORDER))
     prompt_template: list[Any] = []
@@ -87,6 +92,26 @@ class Database(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     system_content_replacement: str = ""
     system_role_replacement: str = "user"
     remove_punctuation_hypa: bool = False
+    temperature: float | None = None
+    frequency_penalty: float | None = None
+    presense_penalty: float | None = msgspec.field(name="PresensePenalty", default=None)
+    top_p: float | None = msgspec.field(name="top_p", default=None)
+    top_k: float | None = msgspec.field(name="top_k", default=None)
+    top_a: float | None = msgspec.field(name="top_a", default=None)
+    min_p: float | None = msgspec.field(name="min_p", default=None)
+    repetition_penalty: float | None = msgspec.field(name="repetition_penalty", default=None)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of a request: sampling as providers have it."""
+        scaled = {
+            "temperature": self.temperature,
+            "frequency_penalty": self.frequency_penalty,
+            "presence_penalty": self.presense_penalty,
+        }
+        options = {name: value / 100 for name, value in scaled.items() if value is not None and value != _UNSET}
+        plain = {name: getattr(self, name) for name in ("top_p", "top_k", "top_a", "min_p", "repetition_penalty")}
+        return options | {name: value for name, value in plain.items() if value is not None and value != _UNSET}
 
 
 class StoredCharacter(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -149,6 +174,11 @@ def read_stored(kind: type[T], fields: Mapping[str, Any]) -> T:
         if _fits(value, field.type):
             values[field.name] = value
     return kind(**values)
+
+
+def stored_names(kind: type[msgspec.Struct]) -> frozenset[str]:
+    """The names of the fields that are read."""
+    return frozenset(field.encode_name for field in msgspec.structs.fields(kind))
 
 
 def _fits(value: Any, kind: Any) -> bool:

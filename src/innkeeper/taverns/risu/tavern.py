@@ -6,14 +6,43 @@ from typing import Final
 
 from innkeeper.taverns.inputs import ASKING_PORTS, InputRules
 from innkeeper.taverns.risu.compat import PROFILES
+from innkeeper.taverns.risu.imports import is_risu_preset
 from innkeeper.taverns.risu.steps import PIPELINE
 from innkeeper.taverns.tavern import Tavern
 
 INPUTS: Final = InputRules(
     ignored={
+        "injections": "the risu tavern injects nothing; entries of a lorebook have positions and depths",
+        "force_lore": "whether an entry fires is up to its keys and decorators; @@activate forces one",
+        "lore_state": "what matched is remembered in the chat's variables",
+        "macro_vars": "CBS has variables of the chat, and those of the application",
+        "context": "the risu tavern has nothing that reads it; configurations of steps are its module_configs",
+        "locale": "macros write dates in English",
         **dict.fromkeys(ASKING_PORTS, "the risu tavern has no step that asks it"),
     },
-)
+    meta=(),
+    settings=frozenset({"risu"}),
+    metadata=frozenset({"scenario", "mes_example", "system_prompt"}),
+    reads={
+        "character": frozenset({
+            "name", "nickname", "description", "personality", "scenario", "first_mes", "mes_example", "system_prompt",
+            "post_history_instructions", "alternate_greetings", "book", "extensions.depth_prompt", "extensions.risuai",
+        }),
+        "user": frozenset({"name", "description", "personality"}),
+        "lorebooks": frozenset({"name", "entries", *(f"entries.{field}" for field in (
+            "id", "keys", "secondary_keys", "content", "comment", "name", "constant", "selective", "selective_logic", "order",
+            "position", "depth", "role", "match_whole_words", "use_regex", "probability", "use_probability", "delay", "enabled",
+        ))}),
+        "preset": frozenset({
+            "prompts", "orders", "assistant_prefill", "context_window", "max_tokens", "temperature", "frequency_penalty",
+            "presence_penalty", "top_p", "top_k", "top_a", "min_p", "repetition_penalty",
+            *(f"prompts.{field}" for field in ("identifier", "content", "role")),
+        }),
+        "history": frozenset({"name", "reasoning", "tool_calls", "tool_call_id", "parts", "signature", "is_error"}),
+    },
+    own_words=lambda field, raw: field == "preset" and is_risu_preset(raw),
+)  # fmt: skip
+"""What has no effect here, and why."""
 
 TAVERN: Final = Tavern(
     name="risu",

@@ -47,12 +47,12 @@ class Counting:
 
 
 def without_oldest(history: Sequence[Line], total: int, window: int, counting: Counting) -> tuple[list[Line], int]:
-    """The history without the oldest lines that do not fit, and the sum then.
+    """The history without the oldest lines that do not fit a window (0: no limit), and the sum then.
 
     Raises `MaxTokensExceededError` where the last one does not fit either.
     """
     first = 0
-    while total > window:
+    while 0 < window < total:
         if first >= len(history) - 1:
             raise MaxTokensExceededError(estimated_tokens=total, max_tokens=window)
         total -= counting.line(history[first])
@@ -64,10 +64,10 @@ def fitted(lines: Sequence[Line], window: int, counting: Counting) -> list[Line]
     """The finished lines without removable ones, from the top, until they fit. Raises `MaxTokensExceededError`."""
     total, result = counting.lines(lines), []
     for item in lines:
-        if total > window and item.removable:
+        if 0 < window < total and item.removable:
             total -= counting.line(item)
         else:
             result.append(item)
-    if total > window:
+    if 0 < window < total:
         raise MaxTokensExceededError(estimated_tokens=total, max_tokens=window)
     return result

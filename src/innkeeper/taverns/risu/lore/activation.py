@@ -94,6 +94,15 @@ class LoreOutcome:
         """The decision about every entry, in the order of the list."""
         return tuple(self._scan.verdicts())
 
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready facts."""
+        return {
+            "activated": [{"book": each.compiled.entry.book, "uid": each.compiled.entry.uid} for each in self.active],
+            "budget": self._scan.query.budget,
+            "loops": self._scan.loop,
+            "verdicts": [verdict.to_dict() for verdict in self.verdicts],
+        }
+
 
 def scan(lore: ReadyLore, query: LoreQuery) -> LoreOutcome:
     """Scan. Never raises for anything an entry says; a key that cannot be run is reported and does not match."""
