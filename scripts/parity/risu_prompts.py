@@ -163,12 +163,12 @@ def _active(item: Any) -> dict[str, Any]:
 
 def _reformat(case: Case) -> dict[str, Any]:
     from innkeeper.prompt.block import Origin, Piece
-    from innkeeper.taverns.risu.line import Line
+    from innkeeper.taverns.risu.line import PromptLine
     from innkeeper.taverns.risu.request_flags import flagged
 
     given = case.input
     lines = [
-        Line(
+        PromptLine(
             role=each["role"],
             pieces=(Piece(each["content"], Origin("case")),),
             thoughts=tuple(each.get("thoughts") or ()),
@@ -193,7 +193,8 @@ def _reformat(case: Case) -> dict[str, Any]:
 
 def answer(case: Case) -> Any:
     """Our answer to a case, in the shape of its ``expected``; macros and scripts answer in `scripts.parity.risu`."""
-    return ANSWERS.get(case.area.partition(".")[0], risu.answer)(case)
+    own = ANSWERS.get(case.area.partition(".")[0])
+    return risu.answer(case) if own is None else own(case)
 
 
 ANSWERS: Final[Mapping[str, Callable[[Case], dict[str, Any]]]] = {

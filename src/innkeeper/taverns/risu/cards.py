@@ -14,7 +14,7 @@ from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.prompt.errors import FormatError, Where
 from innkeeper.taverns.risu.inputs import RisuInputs
-from innkeeper.taverns.risu.line import Line, line, pushed
+from innkeeper.taverns.risu.line import PromptLine, line, pushed
 from innkeeper.taverns.risu.lore.activation import ActiveLore
 from innkeeper.taverns.risu.request_flags import SLOT
 from innkeeper.taverns.risu.sections import merges, replaced_note, with_positions
@@ -22,7 +22,7 @@ from innkeeper.taverns.risu.stored import Card
 from innkeeper.text.javascript.substitution import side_of, substituted
 from innkeeper.text.javascript.values import strip
 
-Sections = Mapping[str, Sequence[Line]]
+Sections = Mapping[str, Sequence[PromptLine]]
 
 WHOLE_CHAT: Final = -1000
 """The beginning of a range that means the whole chat."""
@@ -47,14 +47,14 @@ class Template:
     inputs: RisuInputs
     lore: Sequence[ActiveLore]
     sections: Sections
-    chat: Sequence[Line] = ()
-    memory: Sequence[Line] = ()
+    chat: Sequence[PromptLine] = ()
+    memory: Sequence[PromptLine] = ()
     counting: bool = False
 
-    def lines(self, *, merging: bool = True) -> list[Line]:
+    def lines(self, *, merging: bool = True) -> list[PromptLine]:
         """The lines of all cards."""
         inputs = self.inputs
-        lines: list[Line] = []
+        lines: list[PromptLine] = []
         merged = merging and merges(inputs.model)
         automatic = inputs.db.automatic_cache_point and not any(card.type == "cache" for card in inputs.template)
         for index, card in enumerate(inputs.template):
@@ -66,7 +66,7 @@ class Template:
                 _mark(lines, _AUTOMATIC, "user")
         return lines
 
-    def _of_card(self, index: int) -> Iterator[Line]:
+    def _of_card(self, index: int) -> Iterator[PromptLine]:
         card, inputs = self.inputs.template[index], self.inputs
         kind = card.type
         if (
@@ -101,14 +101,14 @@ class Template:
                 text = injection.merged(text, each.text)
         return text
 
-    def _plain(self, card: Card, index: int) -> Line:
+    def _plain(self, card: Card, index: int) -> PromptLine:
         text = self._injected(card.text, card.type2 if card.type == "plain" else card.type)
         origin = Origin(OriginAsset.PRESET, "promptTemplate", str(index))
         if card.type2 == "globalNote":
             text, origin = replaced_note(self.inputs, text, "promptTemplate", str(index))
         return line(_ROLES.get(card.role, "system"), self._expanded(text, role=card.role), origin, card.type)
 
-    def _formatted(self, card: Card, index: int, lines: Sequence[Line]) -> Iterator[Line]:
+    def _formatted(self, card: Card, index: int, lines: Sequence[PromptLine]) -> Iterator[PromptLine]:
         if not card.inner_format:
             yield from lines
             return
@@ -124,7 +124,7 @@ class Template:
             pieces = (Piece(before, origin), *inner, Piece(after, origin))
             yield msgspec.structs.replace(each, pieces=tuple(piece for piece in pieces if piece.text))
 
-    def _range(self, card: Card) -> list[Line]:
+    def _range(self, card: Card) -> list[PromptLine]:
         count = len(self.chat)
         start = 0 if card.range_start == WHOLE_CHAT else card.range_start
         end = card.range_end if isinstance(card.range_end, int) and card.range_start != WHOLE_CHAT else count
@@ -134,7 +134,7 @@ class Template:
             return lines
         return [_as_system(each) for each in lines]
 
-    def _chat_ml(self, card: Card, index: int) -> Iterator[Line]:
+    def _chat_ml(self, card: Card, index: int) -> Iterator[PromptLine]:
         text, origin = strip(self._expanded(card.text)), Origin(OriginAsset.PRESET, "promptTemplate", str(index))
         if not text.startswith("<|im_start|>"):
             where = Where(asset="preset", path=f"promptTemplate[{index}].text")
@@ -156,15 +156,15 @@ def read_chat_ml(text: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
 
 
 def ordered_lines(
-    inputs: RisuInputs, sections: Sections, chat: Sequence[Line], texts: Mapping[str, str] = {}
-) -> list[Line]:
+    inputs: RisuInputs, sections: Sections, chat: Sequence[PromptLine], texts: Mapping[str, str] = {}
+) -> list[PromptLine]:
     """The lines of a prompt without a template. ``texts`` are those of triggers around the last message."""
     order = [name for name in inputs.db.formating_order if isinstance(name, str)]
     if "personaPrompt" not in order:
         order.insert(order.index("main") if "main" in order else 0, "personaPrompt")
-    lines: list[Line] = []
+    lines: list[PromptLine] = []
     for name in [*order, "postEverything"]:
-        new: Sequence[Line]
+        new: Sequence[PromptLine]
         if name == "chats":
             new = chat[:-1]
         elif name == "lastChat":
@@ -175,7 +175,7 @@ def ordered_lines(
     return lines
 
 
-def _as_system(each: Line) -> Line:
+def _as_system(each: PromptLine) -> PromptLine:
     if each.role not in ("user", "assistant"):
         return each
     label = each.name if (each.name or "").startswith("example_") else each.role
@@ -183,7 +183,7 @@ def _as_system(each: Line) -> Line:
     return msgspec.structs.replace(each, role="system", pieces=(*prefix, *each.pieces))
 
 
-def _mark(lines: list[Line], depth: int, role: str) -> None:
+def _mark(lines: list[PromptLine], depth: int, role: str) -> None:
     """Mark the last lines of a role (or of any, ``all``) as points of the cache."""
     for index in range(len(lines) - 1, -1, -1):
         if depth <= 0:

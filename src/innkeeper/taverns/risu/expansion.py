@@ -1,4 +1,4 @@
-"""Expander: CBS as one build expands it, with what is the same in all of its texts."""
+"""CbsExpander: CBS as one build expands it, with what is the same in all of its texts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 from innkeeper.macros.cbs import CbsScope, expand
 
 
-class Expander:
+class CbsExpander:
     """Expands texts in one scope. Variables that a text writes are there for the next one; ``report`` gets notes, each once."""
 
     def __init__(self, scope: CbsScope, variables: MutableMapping[str, Any], report: Callable[[str], None]) -> None:
@@ -36,9 +36,9 @@ class Expander:
                 self._report(note)
         return expanded.text
 
-    def with_(self, **changes: Any) -> Expander:
+    def with_(self, **changes: Any) -> CbsExpander:
         """The expander with other fields of its scope; variables are the same."""
-        other = Expander(self.scope, self.variables, self._report)
+        other = CbsExpander(self.scope, self.variables, self._report)
         other.scope = msgspec.structs.replace(self.scope, **changes)
         other._reported = self._reported
         return other

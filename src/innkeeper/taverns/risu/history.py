@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
-from innkeeper.taverns.risu.inputs import ChatMessage, RisuInputs
-from innkeeper.taverns.risu.line import Line, line
+from innkeeper.taverns.risu.inputs import RisuInputs, RisuMessage
+from innkeeper.taverns.risu.line import PromptLine, line
 from innkeeper.taverns.risu.request_flags import SLOT
 from innkeeper.text.javascript.values import strip
 
@@ -25,7 +25,7 @@ _EXAMPLES: Final = Origin(OriginAsset.CHARACTER, "mes_example")
 _ENGINE: Final = Origin(OriginAsset.ENGINE, "history")
 
 
-def expanded_messages(inputs: RisuInputs) -> list[ChatMessage]:
+def expanded_messages(inputs: RisuInputs) -> list[RisuMessage]:
     """The messages with their macros expanded, one after the other: they may write variables, and are kept as they are then.
 
     What is neither the user's nor the character's is not expanded.
@@ -38,9 +38,9 @@ def expanded_messages(inputs: RisuInputs) -> list[ChatMessage]:
     ]
 
 
-def example_lines(inputs: RisuInputs) -> list[Line]:
+def example_lines(inputs: RisuInputs) -> list[PromptLine]:
     """The example messages of the card. Text before the first speaker is left out."""
-    lines: list[Line] = []
+    lines: list[PromptLine] = []
     speakers = {
         "{{char}}:": ("assistant", "example_assistant"),
         "<bot>:": ("assistant", "example_assistant"),
@@ -60,22 +60,18 @@ def example_lines(inputs: RisuInputs) -> list[Line]:
         elif lines:
             pieces = (*lines[-1].pieces, Piece(f"\n{text}", _EXAMPLES))
             lines[-1] = msgspec.structs.replace(lines[-1], pieces=pieces)
-    return [_expanded(inputs, each) for each in lines]
+    replace = msgspec.structs.replace
+    return [replace(each, pieces=(Piece(inputs.expand(each.content), _EXAMPLES),)) for each in lines]
 
 
-def _expanded(inputs: RisuInputs, each: Line) -> Line:
-    pieces = (Piece(inputs.expand(each.content), _EXAMPLES),)
-    return msgspec.structs.replace(each, pieces=pieces)
-
-
-def marker_lines(inputs: RisuInputs) -> list[Line]:
+def marker_lines(inputs: RisuInputs) -> list[PromptLine]:
     """The marker of the start of the chat; models of NovelAI have none unless it is asked for."""
     if inputs.model.startswith("novelai") and not inputs.prompts.trim_start_new_chat:
         return []
     return [line("system", NEW_CHAT, _ENGINE, "chat", memo=NEW_CHAT_MEMO)]
 
 
-def greeting_lines(inputs: RisuInputs) -> list[Line]:
+def greeting_lines(inputs: RisuInputs) -> list[PromptLine]:
     """The greeting as the assistant's message. Groups, and chats whose beginning is cut off, have none."""
     if inputs.group is not None or inputs.is_cut:
         return []
@@ -88,13 +84,13 @@ def greeting_lines(inputs: RisuInputs) -> list[Line]:
     return [msgspec.structs.replace(line("assistant", content, origin, "greeting"), name_added=named)]
 
 
-def message_lines(inputs: RisuInputs, messages: Sequence[ChatMessage]) -> list[Line]:
+def message_lines(inputs: RisuInputs, messages: Sequence[RisuMessage]) -> list[PromptLine]:
     """The messages of the chat that are not left out, each with its thoughts beside it."""
     shown = [message for message in messages if not message.disabled]
     return [_message_line(inputs, message, index, len(shown)) for index, message in enumerate(shown)]
 
 
-def _message_line(inputs: RisuInputs, message: ChatMessage, index: int, count: int) -> Line:
+def _message_line(inputs: RisuInputs, message: RisuMessage, index: int, count: int) -> PromptLine:
     role = {"char": "assistant"}.get(message.role, message.role)
     if message.role not in ("char", "user"):
         return _line_of(message, role, message.data, message.thoughts)
@@ -114,8 +110,8 @@ def _message_line(inputs: RisuInputs, message: ChatMessage, index: int, count: i
     return _line_of(message, role, text, thoughts)
 
 
-def _line_of(message: ChatMessage, role: str, text: str, thoughts: tuple[str, ...]) -> Line:
-    return Line(
+def _line_of(message: RisuMessage, role: str, text: str, thoughts: tuple[str, ...]) -> PromptLine:
+    return PromptLine(
         role=role,
         pieces=(Piece(text, message.origin),),
         kind="chat",
@@ -126,7 +122,7 @@ def _line_of(message: ChatMessage, role: str, text: str, thoughts: tuple[str, ..
     )
 
 
-def _label(inputs: RisuInputs, message: ChatMessage) -> str | None:
+def _label(inputs: RisuInputs, message: RisuMessage) -> str | None:
     """The name that is put around a message, if one is."""
     settings, group = inputs.prompts, inputs.group
     if group is None:

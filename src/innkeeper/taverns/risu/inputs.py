@@ -12,6 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
+from innkeeper.content.entry import LorePosition, Spelling
+from innkeeper.content.lorebook import Lorebook
 from innkeeper.macros.cbs import CbsScope, default_variables
 from innkeeper.prompt import Message, NoteKind, State
 from innkeeper.prompt.block import Origin, OriginAsset
@@ -21,15 +23,15 @@ from innkeeper.prompt.parts import Attachment
 from innkeeper.taverns.assets import Assets, assets_of, raw_of
 from innkeeper.taverns.inputs import note_unread
 from innkeeper.taverns.risu.compat import RisuCompat, compat_of
-from innkeeper.taverns.risu.expansion import Expander
+from innkeeper.taverns.risu.expansion import CbsExpander
 from innkeeper.taverns.risu.group import GroupMember, next_speakers
 from innkeeper.taverns.risu.imports import imported_preset, is_risu_preset, stored_character
 from innkeeper.taverns.risu.lore.entry import LoreEntry, book_entries, stored_entries
 from innkeeper.taverns.risu.scripts import ScriptRunner, read_scripts
 from innkeeper.taverns.risu.stored import (
     Card,
-    Database,
     PromptSettings,
+    RisuSettings,
     StoredCharacter,
     StoredChat,
     module_list,
@@ -47,7 +49,7 @@ _USUAL_WINDOW: Final = 4000
 """The window that macros read where there is none."""
 
 
-class ChatMessage(msgspec.Struct, frozen=True, kw_only=True):
+class RisuMessage(msgspec.Struct, frozen=True, kw_only=True):
     """A message of the chat. ``role`` is ``user`` or ``char``; another one is sent as it is, macros and all."""
 
     role: str
@@ -66,21 +68,22 @@ class RisuInputs:
     """The inputs of the steps.
 
     ``character`` is who answers, ``group`` the group it is of. ``messages`` are shown ones: cut off where the chat is.
-    ``greeting`` is the one that the chat brings, None where the card's is to be used. ``limits_reply`` says that somebody has said how long a reply may be.
+    ``greeting`` is the one that the chat brings, None where the card's is to be used. ``limits_reply`` says that somebody
+    has said how long a reply may be.
     """
 
-    db: Database
+    db: RisuSettings
     prompts: PromptSettings
     template: tuple[Card, ...]
     character: StoredCharacter
     group: StoredCharacter | None
     chat: StoredChat
     compat: RisuCompat
-    expand: Expander
+    expand: CbsExpander
     entries: tuple[LoreEntry, ...]
     modules: Sequence[Mapping[str, Any]]
-    all_messages: Sequence[ChatMessage]
-    messages: Sequence[ChatMessage]
+    all_messages: Sequence[RisuMessage]
+    messages: Sequence[RisuMessage]
     is_cut: bool
     greeting: str | None
     speaker_names: Mapping[str, str]
@@ -116,14 +119,16 @@ def read_inputs(state: State) -> RisuInputs:
     own = request.settings.get("risu")
     own = thaw(own) if isinstance(own, Mapping) else {}
     fields = _database(state, assets, own)
-    db = read_stored(Database, fields)
+    db = read_stored(RisuSettings, fields)
     group, character, names = _people(state, assets, own)
     chat = read_stored(StoredChat, _chat(state, assets, own))
     messages, greeting = _messages(state, assets, own, chat, names)
-    variables = _variables(state, chat)
+    stored = {name.removeprefix("$"): value for name, value in chat.scriptstate.items()}
+    variables = {**stored, **state.variables.to_dict().get("local", {})}
     modules = module_list(db, chat.modules, character.modules)
-    entries = _entries(assets, own, group or character, chat, modules)
-    cut = max((index for index, each in enumerate(chat.message) if _cuts(each)), default=-1)
+    entries = _entries(state, assets, own, group or character, chat, modules)
+    cuts = [isinstance(each, Mapping) and each.get("disabled") == "allBefore" for each in chat.message]
+    cut = max((index for index, is_cut in enumerate(cuts) if is_cut), default=-1)
     scope = _scope(state, db, character, chat)
     scope = msgspec.structs.replace(
         scope,
@@ -133,6 +138,8 @@ def read_inputs(state: State) -> RisuInputs:
         modules={str(module.get("namespace") or module.get("id")): () for module in modules},
         compat=compat.macros,
     )
+    lists = [db.preset_regex, (group or character).customscript, *(module.get("regex") for module in modules)]
+    scripts = read_scripts(*([item for item in each or () if isinstance(item, Mapping)] for each in lists))
     return RisuInputs(
         db=db,
         prompts=read_stored(PromptSettings, db.prompt_settings),
@@ -141,7 +148,7 @@ def read_inputs(state: State) -> RisuInputs:
         group=group,
         chat=chat,
         compat=compat,
-        expand=Expander(scope, variables, lambda note: state.warn(note, kind=NoteKind.MACRO)),
+        expand=CbsExpander(scope, variables, lambda note: state.warn(note, kind=NoteKind.MACRO)),
         entries=entries,
         modules=modules,
         all_messages=messages,
@@ -152,12 +159,8 @@ def read_inputs(state: State) -> RisuInputs:
         variables=variables,
         goes_on=request.generation == "continue",
         limits_reply="maxResponse" in fields,
-        scripts=_scripts(state, db, group or character, modules),
+        scripts=ScriptRunner(scripts, lambda note: state.warn(note.message, kind=note.kind)),
     )
-
-
-def _cuts(message: Any) -> bool:
-    return isinstance(message, Mapping) and message.get("disabled") == "allBefore"
 
 
 def _objects(own: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -171,7 +174,7 @@ def _database(state: State, assets: Assets, own: Mapping[str, Any]) -> dict[str,
     fields: dict[str, Any] = {}
     if is_risu_preset(raw):
         fields = {"maxResponse": _PRESET_RESPONSE, **thaw(dict(raw))}
-        if unread := sorted(fields.keys() - stored_names(Database) - {"name"}):
+        if unread := sorted(fields.keys() - stored_names(RisuSettings) - {"name"}):
             note_unread(state, "preset", unread, "no prompt of the risu tavern depends on it")
     elif assets.preset is not None:
         fields = imported_preset(assets.preset)
@@ -203,6 +206,7 @@ def _people(
     fields = state.request.group if isinstance(state.request.group, Mapping) else EMPTY
     if unread := sorted(fields.keys() - {"members", "speaker"}):
         note_unread(state, "group", unread, "groups of RisuAI have no such setting")
+    note_unread(state, "group", ["members"], "of all but the one who answers, a prompt has the names alone")
     speaker = own.get("speaker", fields.get("speaker"))
     if not isinstance(speaker, int):
         speaker = _chosen(state, assets, people)
@@ -219,9 +223,6 @@ def _note_of_groups(state: State, assets: Assets) -> None:
 def _chosen(state: State, assets: Assets, people: Sequence[StoredCharacter]) -> int:
     """The first of the members that answer, noted with the others."""
     cards = [member.card for member in assets.members]
-    for name in ("group_only_greetings",):
-        if any(getattr(card, name) for card in cards):
-            note_unread(state, "group.members", [name], "groups of RisuAI have no greeting")
     members = [GroupMember(person.name, 1) for person in people]
     members = [GroupMember(card.name, card.talkativeness) for card in cards] or members
     last = assets.history[-1] if assets.history else None
@@ -242,13 +243,16 @@ def _chat(state: State, assets: Assets, own: Mapping[str, Any]) -> dict[str, Any
     given = assets.note_fields
     if isinstance(given, Mapping) and (unread := sorted(given.keys() - {"text"})):
         note_unread(state, "authors_note", unread, "the note stands where the template or the order has it")
+    if state.request.authors_note is not None and not assets.note.text:
+        message = "authors_note has no effect: it has no text"
+        state.note(NoteKind.IGNORED, message, data={"input": "authors_note"})
     fields: dict[str, Any] = {"note": assets.note.text, "fmIndex": -1 if number is None else number - 1}
     return fields | _objects(own, "chat")
 
 
 def _messages(
     state: State, assets: Assets, own: Mapping[str, Any], chat: StoredChat, names: Mapping[str, str]
-) -> tuple[list[ChatMessage], str | None]:
+) -> tuple[list[RisuMessage], str | None]:
     """The messages, and the greeting that the chat brings: the character's words at its beginning."""
     if "message" in _objects(own, "chat"):
         return [_stored_message(each, index) for index, each in enumerate(chat.message) if isinstance(each, dict)], None
@@ -261,14 +265,14 @@ def _messages(
     messages = [_message(each, index + offset, ids) for index, each in enumerate(history)]
     if state.request.message:
         messages.append(
-            ChatMessage(role="user", data=state.request.message, id="message", origin=Origin(OriginAsset.MESSAGE))
+            RisuMessage(role="user", data=state.request.message, id="message", origin=Origin(OriginAsset.MESSAGE))
         )
     return messages, greeting
 
 
-def _stored_message(each: Mapping[str, Any], index: int) -> ChatMessage:
+def _stored_message(each: Mapping[str, Any], index: int) -> RisuMessage:
     id_, speaker = each.get("chatId"), each.get("saying")
-    return ChatMessage(
+    return RisuMessage(
         role=str(each.get("role") or "user"),
         data=str(each.get("data") or ""),
         id=id_ if isinstance(id_, str) else None,
@@ -281,8 +285,8 @@ def _stored_message(each: Mapping[str, Any], index: int) -> ChatMessage:
 _ROLES: Final = {"user": "user", "assistant": "char"}
 
 
-def _message(each: Message, index: int, ids: Mapping[str, str]) -> ChatMessage:
-    return ChatMessage(
+def _message(each: Message, index: int, ids: Mapping[str, str]) -> RisuMessage:
+    return RisuMessage(
         role=_ROLES.get(each.role, each.role),
         data=each.content,
         id=f"history-{index}",
@@ -293,13 +297,22 @@ def _message(each: Message, index: int, ids: Mapping[str, str]) -> ChatMessage:
     )
 
 
-def _variables(state: State, chat: StoredChat) -> dict[str, Any]:
-    """The chat's variables: those stored with it, under the request's."""
-    stored = {name.removeprefix("$"): value for name, value in chat.scriptstate.items()}
-    return {**stored, **state.variables.to_dict().get("local", {})}
+def _note_entries(state: State, asset: str, path: str, book: Lorebook) -> None:
+    """Note fields of entries that count in some values alone."""
+    entries = [entry for entry in book.entries if entry.spelling is not Spelling.RISU]
+    if any(
+        entry.position is not LorePosition.AT_DEPTH and ("position" in entry.raw or "position" in entry.extensions)
+        for entry in entries
+    ):
+        note_unread(
+            state, asset, [f"{path}entries.position"], "an entry without a depth stands where the lorebook does"
+        )
+    if any(entry.use_regex and not (entry.keys and entry.keys[0].startswith("/")) for entry in entries):
+        note_unread(state, asset, [f"{path}entries.use_regex"], "RisuAI takes /…/ alone for a regular expression")
 
 
 def _entries(
+    state: State,
     assets: Assets,
     own: Mapping[str, Any],
     owner: StoredCharacter,
@@ -311,11 +324,13 @@ def _entries(
     card = assets.character
     if card is not None and card.book is not None and "globalLore" not in _objects(own, "character"):
         entries += book_entries(card.book, card.book.name or f"{card.name}'s Lorebook")
+        _note_entries(state, "character", "book.", card.book)
     entries += stored_entries(chat.local_lore, "chat")
     for module in modules:
         entries += stored_entries(module.get("lorebook"), str(module.get("name") or "module"))
     for book in assets.books:
         entries += book_entries(book.lorebook, book.name)
+        _note_entries(state, "lorebooks", "", book.lorebook)
     return tuple(entries)
 
 
@@ -328,7 +343,7 @@ _UTILITY: Final = (
 )
 
 
-def _template(db: Database, character: StoredCharacter) -> tuple[Card, ...]:
+def _template(db: RisuSettings, character: StoredCharacter) -> tuple[Card, ...]:
     """The cards, with one for what stands behind all else; none where the order of sections counts."""
     settings = read_stored(PromptSettings, db.prompt_settings)
     cards = [read_stored(Card, item) for item in db.prompt_template if isinstance(item, Mapping)]
@@ -339,16 +354,7 @@ def _template(db: Database, character: StoredCharacter) -> tuple[Card, ...]:
     return tuple(cards)
 
 
-def _scripts(
-    state: State, db: Database, owner: StoredCharacter, modules: Sequence[Mapping[str, Any]]
-) -> ScriptRunner:
-    """The regex scripts: the preset's, the character's (or group's), those of modules."""
-    lists = [db.preset_regex, owner.customscript, *(module.get("regex") for module in modules)]
-    mappings = ([item for item in each if isinstance(item, Mapping)] for each in lists if isinstance(each, list))
-    return ScriptRunner(read_scripts(*mappings), lambda note: state.warn(note.message, kind=note.kind))
-
-
-def _scope(state: State, db: Database, character: StoredCharacter, chat: StoredChat) -> CbsScope:
+def _scope(state: State, db: RisuSettings, character: StoredCharacter, chat: StoredChat) -> CbsScope:
     """The scope of macros as far as the stored objects decide it."""
     return CbsScope(
         char=character.nickname or character.name,

@@ -1,4 +1,4 @@
-"""Line: one message of a prompt in the making, with what RisuAI says of it, and the rules by which lines become one."""
+"""PromptLine: one message of a prompt in the making, with what RisuAI says of it, and the rules by which lines become one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from innkeeper.text.javascript.values import WHITE_SPACE
 SEPARATOR = Origin(OriginAsset.ENGINE, "separator")
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
+class PromptLine(msgspec.Struct, frozen=True, kw_only=True):
     """A message. ``memo`` is its id, or what kind of marker it is; ``removable`` lines may be left out for want of room.
 
     ``kind`` says which part of the prompt it is of (``description``, ``chat`` …). ``name_added`` is for lines that begin with
@@ -39,12 +39,14 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
         return "".join([piece.text for piece in self.pieces])
 
 
-def line(role: str, text: str, origin: Origin, kind: str, *, memo: str | None = None, name: str | None = None) -> Line:
+def line(
+    role: str, text: str, origin: Origin, kind: str, *, memo: str | None = None, name: str | None = None
+) -> PromptLine:
     """A line of a text of one origin."""
-    return Line(role=role, pieces=(Piece(text, origin),), kind=kind, memo=memo, name=name)
+    return PromptLine(role=role, pieces=(Piece(text, origin),), kind=kind, memo=memo, name=name)
 
 
-def joined(one: Line, other: Line, separator: str) -> Line:
+def joined(one: PromptLine, other: PromptLine, separator: str) -> PromptLine:
     """Two lines as one, with the separator between their texts; a point of the cache stays one."""
     return msgspec.structs.replace(
         one,
@@ -55,22 +57,19 @@ def joined(one: Line, other: Line, separator: str) -> Line:
     )
 
 
-def pushed(lines: list[Line], new: Iterable[Line], *, merges: bool) -> None:
+def pushed(lines: list[PromptLine], new: Iterable[PromptLine], *, merges: bool) -> None:
     """Add lines to a prompt. Empty ones are left out; a system line is joined to one before it, for models that merge."""
     for item in new:
         if not item.content.strip(WHITE_SPACE) and not item.attachments and not item.metadata:
             continue
         last = lines[-1] if lines else None
-        if merges and last is not None and _is_one(last, item):
+        alike = last is not None and (last.role, last.memo, last.name) == ("system", item.memo, item.name)
+        if merges and last is not None and alike and item.role == "system":
             lines[-1] = joined(last, item, "\n\n")
         else:
             lines.append(item)
 
 
-def _is_one(last: Line, item: Line) -> bool:
-    return last.role == item.role == "system" and (last.memo, last.name) == (item.memo, item.name)
-
-
-def trimmed(item: Line) -> Line:
+def trimmed(item: PromptLine) -> PromptLine:
     """The line without white space around its text."""
     return msgspec.structs.replace(item, pieces=strip_pieces(item.pieces, blanks=WHITE_SPACE))

@@ -14,8 +14,8 @@ import msgspec
 
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.prompt.errors import UsageError, Where
-from innkeeper.taverns.risu.line import Line, line
-from innkeeper.taverns.risu.window import Counting
+from innkeeper.taverns.risu.line import PromptLine, line
+from innkeeper.taverns.risu.window import LineCounter
 
 MEMOS: Final = ("supaMemory", "hypaMemory")
 """What the memo of a line with a summary is."""
@@ -25,8 +25,8 @@ _ENGINE: Final = Origin(OriginAsset.ENGINE, "memory")
 
 
 def summarised(
-    history: Sequence[Line], total: int, stored: str, counting: Counting, *, without_punctuation: bool
-) -> tuple[list[Line], int]:
+    history: Sequence[PromptLine], total: int, stored: str, counting: LineCounter, *, without_punctuation: bool
+) -> tuple[list[PromptLine], int]:
     """The history with a stored summary in the place of what it sums up, and the sum then.
 
     Raises `UsageError` where the message that the summary ends before is not in the chat.
@@ -44,7 +44,7 @@ def summarised(
     return [memory, *history[first:]], total
 
 
-def placed(history: Sequence[Line], *, has_card: bool) -> tuple[list[Line], list[Line]]:
+def placed(history: Sequence[PromptLine], *, has_card: bool) -> tuple[list[PromptLine], list[PromptLine]]:
     """The history with its lines marked as removable, and the memory for the template's card.
 
     Without a card the memory stays where it is, in a frame.

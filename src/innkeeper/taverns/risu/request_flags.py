@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
-from innkeeper.taverns.risu.line import Line, joined, line
+from innkeeper.taverns.risu.line import PromptLine, joined, line
 
 FULL_SYSTEM: Final = "hasFullSystemPrompt"
 FIRST_SYSTEM: Final = "hasFirstSystemPrompt"
@@ -50,8 +50,8 @@ def _models() -> dict[str, RisuModel]:
 
 
 def flagged(
-    lines: Sequence[Line], flags: Collection[str], *, replacement: str = "", role: str = "user"
-) -> tuple[Line, ...]:
+    lines: Sequence[PromptLine], flags: Collection[str], *, replacement: str = "", role: str = "user"
+) -> tuple[PromptLine, ...]:
     """The lines as a model with these flags gets them.
 
     ``replacement`` is the text of a system line that may not be one, with ``{{slot}}`` for its own, and ``role`` its role.
@@ -70,7 +70,7 @@ def flagged(
     return tuple(rest if first is None else [first, *rest])
 
 
-def _without_system(item: Line, replacement: str, role: str) -> Line:
+def _without_system(item: PromptLine, replacement: str, role: str) -> PromptLine:
     if item.role != "system":
         return item
     before, _, after = replacement.partition(SLOT)
@@ -78,8 +78,8 @@ def _without_system(item: Line, replacement: str, role: str) -> Line:
     return msgspec.structs.replace(item, role=role, pieces=tuple(piece for piece in pieces if piece.text))
 
 
-def _alternating(lines: Sequence[Line]) -> list[Line]:
-    result: list[Line] = []
+def _alternating(lines: Sequence[PromptLine]) -> list[PromptLine]:
+    result: list[PromptLine] = []
     for item in lines:
         if result and result[-1].role == item.role:
             result[-1] = joined(result[-1], item, "\n")

@@ -11,7 +11,7 @@ from typing import Final
 
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.taverns.risu.inputs import RisuInputs, names_of
-from innkeeper.taverns.risu.line import Line, line
+from innkeeper.taverns.risu.line import PromptLine, line
 from innkeeper.taverns.risu.lore.activation import ActiveLore
 from innkeeper.taverns.risu.request_flags import SLOT
 
@@ -36,7 +36,7 @@ def merges(model: str) -> bool:
     return model.startswith(MERGING) or model in _MERGING_NAMES
 
 
-def by_role(inputs: RisuInputs, text: str, origin: Origin, kind: str) -> list[Line]:
+def by_role(inputs: RisuInputs, text: str, origin: Origin, kind: str) -> list[PromptLine]:
     """The lines of a text that names roles in it (``@@user`` and so on); a system message without any."""
     parts = _ROLE_MARK.split(text if text.startswith("@@") else f"@@system\n{text}")
     return [
@@ -46,7 +46,7 @@ def by_role(inputs: RisuInputs, text: str, origin: Origin, kind: str) -> list[Li
     ]
 
 
-def main_prompt(inputs: RisuInputs) -> list[Line]:
+def main_prompt(inputs: RisuInputs) -> list[PromptLine]:
     """The main prompt, or the character's own with ``{{original}}`` for it."""
     db, own = inputs.db, inputs.character.system_prompt
     text = own.replace(_ORIGINAL, db.main_prompt) if own else db.main_prompt
@@ -56,13 +56,13 @@ def main_prompt(inputs: RisuInputs) -> list[Line]:
     return by_role(inputs, text, origin, "main")
 
 
-def jailbreak(inputs: RisuInputs) -> list[Line]:
+def jailbreak(inputs: RisuInputs) -> list[PromptLine]:
     """The jailbreak, where it is on."""
     origin = Origin(OriginAsset.PRESET, "jailbreak")
     return by_role(inputs, inputs.db.jailbreak, origin, "jailbreak") if inputs.db.jailbreak_toggle else []
 
 
-def global_note(inputs: RisuInputs) -> list[Line]:
+def global_note(inputs: RisuInputs) -> list[PromptLine]:
     """The global note, or the character's own with ``{{original}}`` for it."""
     return by_role(inputs, *replaced_note(inputs, inputs.db.global_note, "globalNote"), "globalNote")
 
@@ -75,7 +75,7 @@ def replaced_note(inputs: RisuInputs, text: str, field: str, entry: str | None =
     return text, Origin(OriginAsset.PRESET, field, entry)
 
 
-def description(inputs: RisuInputs, lore: Sequence[ActiveLore]) -> list[Line]:
+def description(inputs: RisuInputs, lore: Sequence[ActiveLore]) -> list[PromptLine]:
     """The character in one message, with lore before and behind it."""
     character = inputs.character
     prefix = inputs.db.description_prefix if inputs.db.prompt_preprocess else ""
@@ -88,20 +88,20 @@ def description(inputs: RisuInputs, lore: Sequence[ActiveLore]) -> list[Line]:
     if character.scenario:
         parts += [(_SCENARIO, _ENGINE), (character.scenario, Origin(OriginAsset.CHARACTER, "scenario"))]
     pieces = tuple(Piece(text, origin) for part, origin in parts if (text := inputs.expand(part)))
-    own = Line(role="system", pieces=pieces, kind="description")
+    own = PromptLine(role="system", pieces=pieces, kind="description")
     before = [lore_line(inputs, each, lore) for each in lore if each.position == "before_desc"]
     behind = [lore_line(inputs, each, lore) for each in lore if each.position in BEHIND_DESCRIPTION]
     return [*before, own, *behind]
 
 
-def persona(inputs: RisuInputs) -> list[Line]:
+def persona(inputs: RisuInputs) -> list[PromptLine]:
     """The user's persona."""
     text = inputs.db.persona_prompt
     origin = Origin(OriginAsset.PERSONA, "description")
     return [line("system", inputs.expand(text), origin, "persona")] if text else []
 
 
-def authors_note(inputs: RisuInputs) -> list[Line]:
+def authors_note(inputs: RisuInputs) -> list[PromptLine]:
     """The author's note of the chat, else the text that the template has for chats without one."""
     default = next((card.default_text for card in inputs.template if card.type == "authornote"), "")
     note, text = inputs.chat.note, inputs.chat.note or default
@@ -109,12 +109,12 @@ def authors_note(inputs: RisuInputs) -> list[Line]:
     return [line("system", inputs.expand(text), origin, "authornote")] if text else []
 
 
-def lorebook(inputs: RisuInputs, lore: Sequence[ActiveLore]) -> list[Line]:
+def lorebook(inputs: RisuInputs, lore: Sequence[ActiveLore]) -> list[PromptLine]:
     """The entries that have no position of their own."""
     return [lore_line(inputs, each, lore) for each in lore if not each.position and each.injection is None]
 
 
-def lore_line(inputs: RisuInputs, each: ActiveLore, lore: Sequence[ActiveLore]) -> Line:
+def lore_line(inputs: RisuInputs, each: ActiveLore, lore: Sequence[ActiveLore]) -> PromptLine:
     """The line of an entry."""
     text = with_positions(each.text, lore, inputs.compat.nested_positions)
     entry = each.compiled.entry
@@ -134,7 +134,7 @@ def with_positions(text: str, lore: Sequence[ActiveLore], depth: int = 1) -> str
     return _POSITION.sub(bodies, text)
 
 
-def post_everything(inputs: RisuInputs, lore: Sequence[ActiveLore], prompt_end: str = "") -> list[Line]:
+def post_everything(inputs: RisuInputs, lore: Sequence[ActiveLore], prompt_end: str = "") -> list[PromptLine]:
     """What stands behind all else: instructions, entries at depth 0, those of the assistant last."""
     lines = [*_instructions(inputs)]
     at_end = [each for each in lore if each.position == "depth" and each.depth == 0]
@@ -147,7 +147,7 @@ def post_everything(inputs: RisuInputs, lore: Sequence[ActiveLore], prompt_end: 
     return lines
 
 
-def _instructions(inputs: RisuInputs) -> Iterator[Line]:
+def _instructions(inputs: RisuInputs) -> Iterator[PromptLine]:
     db, character = inputs.db, inputs.character
     if db.chain_of_thought and not inputs.prompts.custom_chain_of_thought:
         yield line("system", THINK_FIRST, _ENGINE, "postEverything")

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-import msgspec
+from msgspec.structs import replace as replace_fields
 
 from innkeeper.budget.settings import CountingConfig
 from innkeeper.macros.cbs import unescaped
@@ -28,19 +28,19 @@ from innkeeper.taverns.risu import sections
 from innkeeper.taverns.risu.cards import Template, ordered_lines
 from innkeeper.taverns.risu.history import example_lines, expanded_messages, greeting_lines, marker_lines, message_lines
 from innkeeper.taverns.risu.inputs import RisuInputs, read_inputs
-from innkeeper.taverns.risu.line import Line, line, trimmed
+from innkeeper.taverns.risu.line import PromptLine, line, trimmed
 from innkeeper.taverns.risu.lore.activation import ActiveLore, LoreOutcome, LoreQuery, scan
 from innkeeper.taverns.risu.lore.compiled import compile_lore
 from innkeeper.taverns.risu.memory import placed, summarised
 from innkeeper.taverns.risu.request_flags import flagged, model_of
-from innkeeper.taverns.risu.window import MARGIN, Counting, fitted, without_oldest
+from innkeeper.taverns.risu.window import MARGIN, LineCounter, fitted, without_oldest
 
 INPUTS: Final = ScratchKey[RisuInputs]("prepare")
-SECTIONS: Final = ScratchKey[dict[str, list[Line]]]("sections")
-HISTORY: Final = ScratchKey[list[Line]]("history")
-MEMORY: Final = ScratchKey[tuple[list[Line], list[Line]]]("memory")
-ASSEMBLY: Final = ScratchKey[list[Line]]("assembly")
-FLAGGED: Final = ScratchKey[tuple[Line, ...]]("request_flags")
+SECTIONS: Final = ScratchKey[dict[str, list[PromptLine]]]("sections")
+HISTORY: Final = ScratchKey[list[PromptLine]]("history")
+MEMORY: Final = ScratchKey[tuple[list[PromptLine], list[PromptLine]]]("memory")
+ASSEMBLY: Final = ScratchKey[list[PromptLine]]("assembly")
+FLAGGED: Final = ScratchKey[tuple[PromptLine, ...]]("request_flags")
 LORE: Final = ScratchKey[LoreOutcome]("lore")
 """What each step leaves."""
 
@@ -53,15 +53,11 @@ def _prepare(state: State, _config: NoConfig) -> None:
         for index, (message, before) in enumerate(zip(messages, inputs.all_messages, strict=True))
         if message.data != before.data
     }:
-        state.result.stored = _stored(changed)
+        own = {key.removeprefix("history-"): text for key, text in changed.items() if key.startswith("history-")}
+        state.result.stored = {"messages": own}
+        state.result.stored |= {"message": changed["message"]} if "message" in changed else {}
     shown = messages[len(messages) - len(inputs.messages) :]
     state.scratch[INPUTS] = replace(inputs, all_messages=messages, messages=shown)
-
-
-def _stored(changed: Mapping[str, str]) -> dict[str, Any]:
-    """What the chat is to keep: texts whose macros have run, by their index, and the user's new one."""
-    messages = {key.removeprefix("history-"): text for key, text in changed.items() if key.startswith("history-")}
-    return {"messages": messages, **({"message": changed["message"]} if "message" in changed else {})}
 
 
 def _lore(state: State, _config: NoConfig) -> None:
@@ -136,7 +132,7 @@ def _depth_lore(lore: Sequence[ActiveLore]) -> list[ActiveLore]:
 def _memory(state: State, _config: NoConfig) -> None:
     inputs, lore, parts = state.scratch[INPUTS], state.scratch[LORE].active, state.scratch[SECTIONS]
     history, window = state.scratch[HISTORY], inputs.db.max_context
-    counting = Counting(_counter(state), inputs.model)
+    counting = LineCounter(_counter(state), inputs.model)
     counted = Template(inputs=inputs, lore=lore, sections=parts, counting=True).lines(merging=False)
     cards = counted if inputs.template else [each for section in parts.values() for each in section]
     depths = [sections.lore_line(inputs, each, lore) for each in _depth_lore(lore)]
@@ -167,22 +163,16 @@ def _assembly(state: State, _config: NoConfig) -> None:
         lines = ordered_lines(inputs, parts, chat)
     lines = [trimmed(each) for each in lines]
     _add_depth_prompt(inputs, lines)
-    counting = Counting(_counter(state), inputs.model)
+    counting = LineCounter(_counter(state), inputs.model)
     lines = fitted(_with_system(state, lines), inputs.db.max_context, counting)
     state.scratch[ASSEMBLY] = lines
     state.result.options |= inputs.db.options
-    if limit := _reply_limit(inputs, counting.lines(lines)):
-        state.result.options["max_tokens"] = limit
+    if inputs.limits_reply:
+        asked, window = inputs.db.max_response, inputs.db.max_context
+        state.result.options["max_tokens"] = max(min(asked, window - counting.lines(lines)), 1) if window else asked
 
 
-def _reply_limit(inputs: RisuInputs, tokens: int) -> int:
-    """The tokens of the reply: what was asked for, at most what the window has left; 0 where nobody asked."""
-    asked = inputs.db.max_response if inputs.limits_reply else 0
-    window = inputs.db.max_context
-    return max(min(asked, window - tokens), 1) if asked and window else asked
-
-
-def _with_system(state: State, lines: list[Line]) -> list[Line]:
+def _with_system(state: State, lines: list[PromptLine]) -> list[PromptLine]:
     """The lines with the application's own text before the chat."""
     text = state.request.system
     if not text.strip():
@@ -194,7 +184,7 @@ def _with_system(state: State, lines: list[Line]) -> list[Line]:
 _OF_CHAT: Final = frozenset({"chat", "greeting", "examples"})
 
 
-def _add_depth_prompt(inputs: RisuInputs, lines: list[Line]) -> None:
+def _add_depth_prompt(inputs: RisuInputs, lines: list[PromptLine]) -> None:
     note = inputs.character.depth_prompt
     text, depth = note.get("prompt"), note.get("depth")
     if not isinstance(text, str) or not text or not isinstance(depth, int):
@@ -212,7 +202,12 @@ class RequestFlagsConfig(StepConfig, frozen=True, kw_only=True):
 
 def _request_flags(state: State, config: RequestFlagsConfig) -> None:
     inputs = state.scratch[INPUTS]
-    lines = [_decoded(each) for each in state.scratch[ASSEMBLY]]
+    lines = [
+        each
+        if each.content.isascii()
+        else replace_fields(each, pieces=tuple(Piece(unescaped(piece.text), piece.origin) for piece in each.pieces))
+        for each in state.scratch[ASSEMBLY]
+    ]
     model = model_of(inputs.model)
     flags = config.flags if model is None else model.flags
     if flags is None:
@@ -227,11 +222,6 @@ def _request_flags(state: State, config: RequestFlagsConfig) -> None:
         message = f"{len(before)} messages are {len(after)} for the model {inputs.model}, as its flags say"
         state.note(NoteKind.REPAIR, message, data={"flags": sorted(flags), "before": before, "after": after})
     state.scratch[FLAGGED] = changed
-
-
-def _decoded(each: Line) -> Line:
-    pieces = tuple(Piece(unescaped(piece.text), piece.origin) for piece in each.pieces)
-    return each if pieces == each.pieces else msgspec.structs.replace(each, pieces=pieces)
 
 
 _GROUPS: Final[Mapping[str, BudgetGroup]] = {
@@ -253,7 +243,7 @@ def _plan_assembly(state: State, _config: NoConfig) -> None:
     state.result.plan = Plan(blocks=blocks, tavern=request.tavern, model=request.model)
 
 
-def _block(each: Line, index: int) -> Block:
+def _block(each: PromptLine, index: int) -> Block:
     facts: dict[str, Any] = {"source": each.kind}
     facts |= {"memo": each.memo} if each.memo else {}
     facts |= {"name_added": True} if each.name_added else {}

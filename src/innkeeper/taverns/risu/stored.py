@@ -55,7 +55,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     depth: int = 0
 
 
-class Database(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class RisuSettings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Settings of the application, and of the preset that is laid over them. Windows and budgets are in tokens.
 
     A ``max_context`` of 0 is no limit. Temperature and penalties are stored a hundredfold; -1000 is none.
@@ -193,7 +193,7 @@ def _fits(value: Any, kind: Any) -> bool:
     return True
 
 
-def module_list(db: Database, *lists: list[Any]) -> list[Mapping[str, Any]]:
+def module_list(db: RisuSettings, *lists: list[Any]) -> list[Mapping[str, Any]]:
     """The enabled modules, in the order of the database, each once: those that a list names by id or namespace."""
     named = {item for each in (db.enabled_modules, *lists) for item in each if isinstance(item, str)}
     named |= {item.strip() for item in db.module_intergration.split(",") if item.strip()}

@@ -11,7 +11,7 @@ from typing import Final
 
 from innkeeper.prompt.errors import MaxTokensExceededError
 from innkeeper.taverns.risu.history import NEW_CHAT_MEMO
-from innkeeper.taverns.risu.line import Line
+from innkeeper.taverns.risu.line import PromptLine
 
 MARGIN: Final = 50
 """Tokens that are added to the reply's share."""
@@ -23,30 +23,32 @@ MEDIA_TOKENS: Final = 87
 """Tokens of a picture of low quality."""
 
 
-class Counting:
+class LineCounter:
     """Counts lines for a model; ``count`` counts a text."""
 
     def __init__(self, count: Callable[[str], int], model: str) -> None:
         self._count = count
         self._is_gpt = model.startswith("gpt")
 
-    def line(self, item: Line) -> int:
+    def line(self, item: PromptLine) -> int:
         """The tokens of one message."""
         tokens = self._count(item.content) + (_GPT_OVERHEAD if self._is_gpt else _OVERHEAD)
         if item.name and not self._is_gpt:
             tokens += self._count(item.name) + _NAME_OVERHEAD
         return tokens + MEDIA_TOKENS * len(item.attachments)
 
-    def lines(self, items: Iterable[Line]) -> int:
+    def lines(self, items: Iterable[PromptLine]) -> int:
         """The tokens of messages."""
         return sum(map(self.line, items))
 
-    def history(self, items: Sequence[Line]) -> int:
+    def history(self, items: Sequence[PromptLine]) -> int:
         """The tokens that a history adds to the sum: the marker of the chat's start is not among them."""
         return self.lines(item for item in items if item.memo != NEW_CHAT_MEMO)
 
 
-def without_oldest(history: Sequence[Line], total: int, window: int, counting: Counting) -> tuple[list[Line], int]:
+def without_oldest(
+    history: Sequence[PromptLine], total: int, window: int, counting: LineCounter
+) -> tuple[list[PromptLine], int]:
     """The history without the oldest lines that do not fit a window (0: no limit), and the sum then.
 
     Raises `MaxTokensExceededError` where the last one does not fit either.
@@ -60,7 +62,7 @@ def without_oldest(history: Sequence[Line], total: int, window: int, counting: C
     return list(history[first:]), total
 
 
-def fitted(lines: Sequence[Line], window: int, counting: Counting) -> list[Line]:
+def fitted(lines: Sequence[PromptLine], window: int, counting: LineCounter) -> list[PromptLine]:
     """The finished lines without removable ones, from the top, until they fit. Raises `MaxTokensExceededError`."""
     total, result = counting.lines(lines), []
     for item in lines:
