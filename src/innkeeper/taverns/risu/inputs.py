@@ -15,7 +15,7 @@ import msgspec
 from innkeeper.content.entry import LorePosition, Spelling
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.macros.cbs import CbsScope, default_variables
-from innkeeper.prompt import Message, NoteKind, State
+from innkeeper.prompt import Message, Note, NoteKind, State
 from innkeeper.prompt.block import Origin, OriginAsset
 from innkeeper.prompt.data import EMPTY, FrozenDict, thaw
 from innkeeper.prompt.errors import Where
@@ -68,7 +68,7 @@ class RisuInputs:
     """The inputs of the steps.
 
     ``character`` is who answers, ``group`` the group it is of. ``messages`` are shown ones: cut off where the chat is.
-    ``greeting`` is the one that the chat brings, None where the card's is to be used. ``limits_reply`` says that somebody
+    ``greeting`` is the one that the chat brings, None where the card's is to be used. ``notes`` are those of the scripts. ``limits_reply`` says that somebody
     has said how long a reply may be.
     """
 
@@ -91,6 +91,7 @@ class RisuInputs:
     goes_on: bool
     limits_reply: bool
     scripts: ScriptRunner
+    notes: list[Note]
 
     @property
     def name(self) -> str:
@@ -140,6 +141,7 @@ def read_inputs(state: State) -> RisuInputs:
     )
     lists = [db.preset_regex, (group or character).customscript, *(module.get("regex") for module in modules)]
     scripts = read_scripts(*([item for item in each or () if isinstance(item, Mapping)] for each in lists))
+    notes: list[Note] = []
     return RisuInputs(
         db=db,
         prompts=read_stored(PromptSettings, db.prompt_settings),
@@ -159,7 +161,8 @@ def read_inputs(state: State) -> RisuInputs:
         variables=variables,
         goes_on=request.generation == "continue",
         limits_reply="maxResponse" in fields,
-        scripts=ScriptRunner(scripts, lambda note: state.warn(note.message, kind=note.kind)),
+        scripts=ScriptRunner(scripts, notes.append),
+        notes=notes,
     )
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from msgspec.structs import replace as replace_fields
+import msgspec
 
 from innkeeper.budget.settings import CountingConfig
 from innkeeper.macros.cbs import unescaped
@@ -69,6 +69,7 @@ def _lore(state: State, _config: NoConfig) -> None:
         full_words=bool(settings.get("fullWordMatching")),
         keep_slash=not compat.lore_patterns,
     )
+    reports: list[str] = []  # not the state itself: a plan keeps its verdicts, and these their scan
     outcome = scan(
         lore,
         LoreQuery(
@@ -80,11 +81,13 @@ def _lore(state: State, _config: NoConfig) -> None:
             variables=inputs.variables,
             random=inputs.expand.scope.random,
             count=_counter(state),
-            report=lambda what, why: state.warn(f"{what} is not searched for: {why}"),
+            report=lambda what, why: reports.append(f"{what} is not searched for: {why}"),
             first_text_only=not compat.lore_patterns,
             leak=not compat.entry_flags,
         ),
     )
+    for report in reports:
+        state.warn(report, kind=NoteKind.LORE)
     state.scratch[LORE] = state.result.lore = outcome
 
 
@@ -123,6 +126,8 @@ def _history(state: State, _config: NoConfig) -> None:
         *greeting,
         *message_lines(inputs, inputs.messages),
     ]
+    for note in inputs.notes:
+        state.warn(note.message, kind=note.kind)
 
 
 def _depth_lore(lore: Sequence[ActiveLore]) -> list[ActiveLore]:
@@ -205,7 +210,9 @@ def _request_flags(state: State, config: RequestFlagsConfig) -> None:
     lines = [
         each
         if each.content.isascii()
-        else replace_fields(each, pieces=tuple(Piece(unescaped(piece.text), piece.origin) for piece in each.pieces))
+        else msgspec.structs.replace(
+            each, pieces=tuple(Piece(unescaped(piece.text), piece.origin) for piece in each.pieces)
+        )
         for each in state.scratch[ASSEMBLY]
     ]
     model = model_of(inputs.model)
