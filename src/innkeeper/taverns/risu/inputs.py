@@ -68,8 +68,8 @@ class RisuInputs:
     """The inputs of the steps.
 
     ``character`` is who answers, ``group`` the group it is of. ``messages`` are shown ones: cut off where the chat is.
-    ``greeting`` is the one that the chat brings, None where the card's is to be used. ``notes`` are those of the scripts. ``limits_reply`` says that somebody
-    has said how long a reply may be.
+    ``greeting`` is the one that the chat brings, None where the card's is to be used. ``notes`` are those of the scripts.
+    ``limits_reply`` says that somebody has said how long a reply may be.
     """
 
     db: RisuSettings
