@@ -198,10 +198,10 @@ def _people(
 ) -> tuple[StoredCharacter | None, StoredCharacter, dict[str, str]]:
     """The group, who answers, and the names of all speakers by their ids."""
     card = {} if assets.character is None else stored_character(assets.character)
-    given = {**card, **_objects(own, "character")}
+    character_fields = {**card, **_objects(own, "character")}
     members = own.get("members") or [stored_character(member.card) for member in assets.members]
     if not members:
-        character = read_stored(StoredCharacter, given)
+        character = read_stored(StoredCharacter, character_fields)
         _note_of_groups(state, assets)
         return None, character, {character.cha_id: character.nickname or character.name}
     people = [read_stored(StoredCharacter, member) for member in members]
@@ -213,7 +213,7 @@ def _people(
     speaker = own.get("speaker", fields.get("speaker"))
     if not isinstance(speaker, int):
         speaker = _chosen(state, assets, people)
-    return read_stored(StoredCharacter, given), people[speaker if 0 <= speaker < len(people) else 0], names
+    return read_stored(StoredCharacter, character_fields), people[speaker if 0 <= speaker < len(people) else 0], names
 
 
 def _note_of_groups(state: State, assets: Assets) -> None:
@@ -233,8 +233,8 @@ def _chosen(state: State, assets: Assets, people: Sequence[StoredCharacter]) -> 
     speaker = names.index(last.name) if last is not None and last.name in names else None
     text = state.request.message or (last.content if last is not None else "")
     chosen = next_speakers(members, text, speaker, state.inputs.random.stream("risu-speakers"))
-    said = ", ".join(names[index] for index in chosen) or "nobody"
-    state.note(NoteKind.FALLBACK, f"no speaker was given: {said} would answer", data={"speakers": chosen})
+    chosen_names = ", ".join(names[index] for index in chosen) or "nobody"
+    state.note(NoteKind.FALLBACK, f"no speaker was given: {chosen_names} would answer", data={"speakers": chosen})
     return chosen[0] if chosen else 0
 
 
@@ -243,8 +243,8 @@ def _chat(state: State, assets: Assets, own: Mapping[str, Any]) -> dict[str, Any
     if number is not None and not 0 <= number < max(len(greetings), 1):
         state.warn(f"there is no greeting {number}; the card has {len(greetings)}")
         number = 0
-    given = assets.note_fields
-    if isinstance(given, Mapping) and (unread := sorted(given.keys() - {"text"})):
+    note = assets.note_fields
+    if isinstance(note, Mapping) and (unread := sorted(note.keys() - {"text"})):
         note_unread(state, "authors_note", unread, "the note stands where the template or the order has it")
     if state.request.authors_note is not None and not assets.note.text:
         message = "authors_note has no effect: it has no text"

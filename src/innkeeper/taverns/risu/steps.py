@@ -147,12 +147,12 @@ def _memory(state: State, _config: NoConfig) -> None:
         history, total = summarised(
             history, total, summary, counting, without_punctuation=inputs.db.remove_punctuation_hypa
         )
-    kept, _ = without_oldest(history, total, window, counting)
-    if len(kept) < len(history):
-        message = f"{len(history) - len(kept)} of the oldest messages are left out: the prompt would be too long"
-        state.note(NoteKind.EVICTED, message, data={"messages": len(history) - len(kept)})
+    remaining, _ = without_oldest(history, total, window, counting)
+    if len(remaining) < len(history):
+        message = f"{len(history) - len(remaining)} of the oldest messages are left out: the prompt would be too long"
+        state.note(NoteKind.EVICTED, message, data={"messages": len(history) - len(remaining)})
     has_card = any(card.type == "memory" for card in inputs.template)
-    state.scratch[MEMORY] = placed(kept, has_card=has_card)
+    state.scratch[MEMORY] = placed(remaining, has_card=has_card)
 
 
 def _assembly(state: State, _config: NoConfig) -> None:

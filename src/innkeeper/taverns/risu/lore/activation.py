@@ -27,8 +27,8 @@ from innkeeper.text.javascript.random_numbers import word_chances
 from innkeeper.text.javascript.values import number_text
 from innkeeper.text.jsregex import RegexRunner
 
-_KEPT: Final = "__internal_ka_"
-_LEFT: Final = "__internal_da_"
+_MATCHED_PREFIX: Final = "__internal_ka_"
+_LEAVING_PREFIX: Final = "__internal_da_"
 _HASH_COUNTER: Final = 5555
 _STEPS_A_LOOK: Final = 15
 
@@ -212,7 +212,7 @@ class _Activation:
             injection=head.injection,
         )
         seen: Mapping[str, bool] = self._seen if self.query.leak else dict.fromkeys(head.forces, True)
-        for force, prefix in (("keep", _KEPT), ("leave", _LEFT)):
+        for force, prefix in (("keep", _MATCHED_PREFIX), ("leave", _LEAVING_PREFIX)):
             if seen.get(force):
                 self.query.variables[prefix + _record_key(entry)] = "true"
         return self.query.recursive if head.feeds_recursion is None else head.feeds_recursion
@@ -269,7 +269,7 @@ class _Activation:
                 forced = RisuReason.SUPPRESSED
             else:
                 self._seen[force] = True
-                prefix = _KEPT if force == "keep" else _LEFT
+                prefix = _MATCHED_PREFIX if force == "keep" else _LEAVING_PREFIX
                 if str(self.query.variables.get(prefix + _record_key(entry))) == "true":
                     forced = RisuReason.MATCHED_BEFORE if force == "keep" else RisuReason.MATCHED_ONCE
         return forced
@@ -294,8 +294,8 @@ class _Activation:
         if query.query.every:
             matches = [*self._matches(query, searched)]
             self.matches += matches
-            wanted = len(query.keys) * sum(len(part.texts) for part in searched)
-            return matches[-1] if matches and len(matches) == wanted else None
+            expected = len(query.keys) * sum(len(part.texts) for part in searched)
+            return matches[-1] if matches and len(matches) == expected else None
         if entry.entry.use_regex:
             match = next(self._matches(query, searched), None)
         else:
