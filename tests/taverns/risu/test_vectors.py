@@ -8,17 +8,12 @@ from scripts.parity import Case, CaseVerdict, load_cases, run_case
 from tests.shared import VECTORS
 
 FILES = ("lorebook", "lorebook_later", "prompt", "group", "memory", "reformat")
-SCRIPTED = {f"prompt/pipeline/{number:02}" for number in (7, 8, 10)}
-"""Cases of triggers."""
-
 CASES = [*load_cases(VECTORS / "risu" / f"{name}.json" for name in FILES)]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_agrees(case: Case) -> None:
     """Same inputs, same entries, same messages."""
-    if case.name in SCRIPTED:
-        pytest.skip("needs triggers")
     outcome = run_case(case)
     shown = "\n".join(difference.render() for difference in outcome.differences[:6])
     assert outcome.verdict in {CaseVerdict.AGREED, CaseVerdict.DELIBERATE}, f"{outcome.error or ''}\n{shown}"

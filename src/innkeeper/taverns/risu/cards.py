@@ -17,7 +17,7 @@ from innkeeper.taverns.risu.inputs import RisuInputs
 from innkeeper.taverns.risu.line import PromptLine, line, pushed
 from innkeeper.taverns.risu.lore.activation import ActiveLore
 from innkeeper.taverns.risu.request_flags import SLOT
-from innkeeper.taverns.risu.sections import merges, replaced_note, with_positions
+from innkeeper.taverns.risu.sections import merges, replaced_note, trigger_lines, with_positions
 from innkeeper.taverns.risu.stored import Card
 from innkeeper.text.javascript.substitution import side_of, substituted
 from innkeeper.text.javascript.values import strip
@@ -156,7 +156,7 @@ def read_chat_ml(text: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
 
 
 def ordered_lines(
-    inputs: RisuInputs, sections: Sections, chat: Sequence[PromptLine], texts: Mapping[str, str] = {}
+    inputs: RisuInputs, sections: Sections, chat: Sequence[PromptLine], texts: Mapping[str, str]
 ) -> list[PromptLine]:
     """The lines of a prompt without a template. ``texts`` are those of triggers around the last message."""
     order = [name for name in inputs.db.formating_order if isinstance(name, str)]
@@ -168,7 +168,8 @@ def ordered_lines(
         if name == "chats":
             new = chat[:-1]
         elif name == "lastChat":
-            new = [msgspec.structs.replace(each, removable=False) for each in chat[-1:]]
+            last = [msgspec.structs.replace(each, removable=False) for each in chat[-1:]]
+            new = [*trigger_lines(texts.get("start", "")), *last, *trigger_lines(texts.get("historyend", ""))]
         else:
             new = sections.get(ORDERED.get(name, name), ())
         pushed(lines, new, merges=merges(inputs.model))

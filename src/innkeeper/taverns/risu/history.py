@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 import msgspec
 
+from innkeeper.prompt import Note
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
+from innkeeper.prompt.data import EMPTY
 from innkeeper.taverns.risu.inputs import RisuInputs, RisuMessage
 from innkeeper.taverns.risu.line import PromptLine, line
 from innkeeper.taverns.risu.request_flags import SLOT
+from innkeeper.taverns.risu.triggers.run import run_triggers
+from innkeeper.taverns.risu.triggers.trigger import TriggerInputs
 from innkeeper.text.javascript.values import strip
 
 NEW_CHAT: Final = "[Start a new chat]"
@@ -30,12 +34,52 @@ def expanded_messages(inputs: RisuInputs) -> list[RisuMessage]:
 
     What is neither the user's nor the character's is not expanded.
     """
-    return [
-        msgspec.structs.replace(message, data=inputs.expand(message.data, run_variables=True))
-        if message.role in ("char", "user") and ("{" in message.data or "<" in message.data)
-        else message
-        for message in inputs.all_messages
-    ]
+    messages, seen = list(inputs.all_messages), inputs.expand.scope.messages
+    for index, message in enumerate(messages):
+        if message.role in ("char", "user") and ("{" in message.data or "<" in message.data):
+            data = inputs.expand(message.data, run_variables=True)
+            messages[index] = msgspec.structs.replace(message, data=data)
+            seen[index]["data"] = data  # type: ignore[index] # the list is this build's own
+    return messages
+
+
+class StartTriggers(msgspec.Struct, frozen=True):
+    """What the triggers of a start leave: the messages, texts for the prompt (``start`` …), and the tokens of these."""
+
+    messages: Sequence[RisuMessage]
+    prompts: Mapping[str, str] = EMPTY
+    tokens: int = 0
+    stops: bool = False
+    notes: tuple[Note, ...] = ()
+
+
+def start_triggers(inputs: RisuInputs, count: Callable[[str], int]) -> StartTriggers:
+    """Run the triggers that run when a prompt is made. Messages that they change are the character's from then on."""
+    before = {
+        id(seen): message for seen, message in zip(inputs.expand.scope.messages, inputs.all_messages, strict=True)
+    }
+    character = inputs.character
+    trigger_inputs = TriggerInputs(
+        scope=inputs.expand.scope,
+        lorebook=[entry for entry in character.global_lore if isinstance(entry, Mapping)],
+        author_note=inputs.chat.note,
+        global_note=character.replace_global_note,
+        count=count,
+    )
+    outcome = run_triggers(inputs.triggers, "start", trigger_inputs)
+    if outcome is None:
+        return StartTriggers(inputs.messages)
+    inputs.variables.update({name: value for name, value in outcome.variables.items() if value is not None})
+    messages = [before.get(id(each)) or _of_trigger(each, index) for index, each in enumerate(outcome.messages)]
+    cut = {id(message) for message in inputs.all_messages} - {id(message) for message in inputs.messages}
+    shown = [message for message in messages if id(message) not in cut]
+    return StartTriggers(shown, outcome.prompts, outcome.tokens, outcome.stop_sending, outcome.notes)
+
+
+def _of_trigger(each: Mapping[str, Any], index: int) -> RisuMessage:
+    origin = Origin(OriginAsset.CHARACTER, "triggerscript")
+    id_ = str(each.get("chatId") or f"trigger-{index}")
+    return RisuMessage(role=str(each["role"]), data=str(each["data"]), id=id_, origin=origin)
 
 
 def example_lines(inputs: RisuInputs) -> list[PromptLine]:

@@ -38,6 +38,7 @@ from innkeeper.taverns.risu.stored import (
     read_stored,
     stored_names,
 )
+from innkeeper.taverns.risu.triggers.trigger import Trigger, read_triggers
 
 _PRESET_RESPONSE: Final = 300
 """Tokens of a reply where a preset of RisuAI's does not say."""
@@ -61,6 +62,12 @@ class RisuMessage(msgspec.Struct, frozen=True, kw_only=True):
     thoughts: tuple[str, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     metadata: FrozenDict = EMPTY
+    raw: Mapping[str, Any] = EMPTY
+
+    @property
+    def stored(self) -> dict[str, Any]:
+        """The message as RisuAI would keep it."""
+        return {**self.raw, "role": self.role, "data": self.data}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +98,7 @@ class RisuInputs:
     goes_on: bool
     limits_reply: bool
     scripts: ScriptRunner
+    triggers: tuple[Trigger, ...]
     notes: list[Note]
 
     @property
@@ -135,8 +143,10 @@ def read_inputs(state: State) -> RisuInputs:
         scope,
         greeting=character.greeting(chat.fm_index) if greeting is None else greeting,
         lorebook=[{"key": entry.key, "comment": entry.comment, "content": entry.content} for entry in entries],
-        messages=chat.message or [{"role": message.role, "data": message.data} for message in messages],
-        modules={str(module.get("namespace") or module.get("id")): () for module in modules},
+        messages=[message.stored for message in messages],
+        modules={
+            str(module.get("namespace") or module.get("id")): names_of(module.get("assets")) for module in modules
+        },
         compat=compat.macros,
     )
     lists = [db.preset_regex, (group or character).customscript, *(module.get("regex") for module in modules)]
@@ -162,6 +172,14 @@ def read_inputs(state: State) -> RisuInputs:
         goes_on=request.generation == "continue",
         limits_reply="maxResponse" in fields,
         scripts=ScriptRunner(scripts, notes.append),
+        triggers=(
+            *read_triggers(character.triggerscript, low_level=character.low_level_access),
+            *(
+                trigger
+                for module in modules
+                for trigger in read_triggers(module.get("trigger") or (), low_level=bool(module.get("lowLevelAccess")))
+            ),
+        ),
         notes=notes,
     )
 
@@ -189,6 +207,10 @@ def _database(state: State, assets: Assets, own: Mapping[str, Any]) -> dict[str,
     fields |= {"maxContext": request.context_window} if request.context_window is not None else {}
     fields |= {"maxResponse": request.reserved_tokens} if request.reserved_tokens is not None else {}
     fields |= _objects(own, "database")
+    bound = _objects(own, "chat").get("bindedPersona")
+    for persona in fields.get("personas") or () if bound else ():
+        if isinstance(persona, Mapping) and persona.get("id") == bound:
+            fields |= {"username": persona.get("name"), "personaPrompt": persona.get("personaPrompt")}
     shared = {**_objects(fields, "globalChatVariables"), **state.variables.to_dict().get("global", {})}
     return {**fields, "globalChatVariables": shared}
 
@@ -282,6 +304,7 @@ def _stored_message(each: Mapping[str, Any], index: int) -> RisuMessage:
         speaker=speaker if isinstance(speaker, str) else "",
         disabled=bool(each.get("disabled")),
         origin=Origin(OriginAsset.HISTORY, entry=str(index)),
+        raw=each,
     )
 
 
@@ -386,6 +409,6 @@ def _scope(state: State, db: RisuSettings, character: StoredCharacter, chat: Sto
     )
 
 
-def names_of(assets: list[Any]) -> list[str]:
+def names_of(assets: Any) -> list[str]:
     """The names of a list of assets, each with its name first."""
-    return [str(item[0]) for item in assets if isinstance(item, list) and item]
+    return [str(item[0]) for item in assets or () if isinstance(item, list) and item]

@@ -15,10 +15,7 @@ import msgspec
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.taverns.risu.line import PromptLine, line
-from innkeeper.taverns.risu.window import LineCounter
-
-MEMOS: Final = ("supaMemory", "hypaMemory")
-"""What the memo of a line with a summary is."""
+from innkeeper.taverns.risu.window import MEMOS, LineCounter
 
 _SUMMARY: Final = Origin(OriginAsset.HISTORY, "summary")
 _ENGINE: Final = Origin(OriginAsset.ENGINE, "memory")

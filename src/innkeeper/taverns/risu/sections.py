@@ -134,17 +134,26 @@ def with_positions(text: str, lore: Sequence[ActiveLore], depth: int = 1) -> str
     return _POSITION.sub(bodies, text)
 
 
-def post_everything(inputs: RisuInputs, lore: Sequence[ActiveLore], prompt_end: str = "") -> list[PromptLine]:
+def post_everything(inputs: RisuInputs, lore: Sequence[ActiveLore]) -> list[PromptLine]:
     """What stands behind all else: instructions, entries at depth 0, those of the assistant last."""
     lines = [*_instructions(inputs)]
     at_end = [each for each in lore if each.position == "depth" and each.depth == 0]
     for assistant in (False, True):
         lines += [lore_line(inputs, each, lore) for each in at_end if (each.role == "assistant") is assistant]
-    if prompt_end:
-        lines.append(line("system", prompt_end, Origin(OriginAsset.CHARACTER, "triggerscript"), "trigger"))
     if inputs.goes_on and merges(inputs.model):
-        lines.append(line("system", GO_ON, _ENGINE, "postEverything"))
+        lines.append(line("system", GO_ON, _ENGINE, "go_on"))
     return lines
+
+
+def trigger_lines(text: str) -> list[PromptLine]:
+    """The line of a text that triggers leave for the prompt."""
+    return [line("system", text, Origin(OriginAsset.CHARACTER, "triggerscript"), "trigger")] if text else []
+
+
+def with_prompt_end(lines: Sequence[PromptLine], text: str) -> list[PromptLine]:
+    """What stands behind all else, with a text of triggers before the instruction to go on."""
+    end = len(lines) - bool(lines and lines[-1].kind == "go_on")
+    return [*lines[:end], *trigger_lines(text), *lines[end:]]
 
 
 def _instructions(inputs: RisuInputs) -> Iterator[PromptLine]:

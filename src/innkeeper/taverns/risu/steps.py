@@ -26,7 +26,15 @@ from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.plan import Plan
 from innkeeper.taverns.risu import sections
 from innkeeper.taverns.risu.cards import Template, ordered_lines
-from innkeeper.taverns.risu.history import example_lines, expanded_messages, greeting_lines, marker_lines, message_lines
+from innkeeper.taverns.risu.history import (
+    StartTriggers,
+    example_lines,
+    expanded_messages,
+    greeting_lines,
+    marker_lines,
+    message_lines,
+    start_triggers,
+)
 from innkeeper.taverns.risu.inputs import RisuInputs, read_inputs
 from innkeeper.taverns.risu.line import PromptLine, line, trimmed
 from innkeeper.taverns.risu.lore.activation import ActiveLore, LoreOutcome, LoreQuery, scan
@@ -37,7 +45,7 @@ from innkeeper.taverns.risu.window import MARGIN, LineCounter, fitted, without_o
 
 INPUTS: Final = ScratchKey[RisuInputs]("prepare")
 SECTIONS: Final = ScratchKey[dict[str, list[PromptLine]]]("sections")
-HISTORY: Final = ScratchKey[list[PromptLine]]("history")
+HISTORY: Final = ScratchKey[tuple[list[PromptLine], StartTriggers]]("history")
 MEMORY: Final = ScratchKey[tuple[list[PromptLine], list[PromptLine]]]("memory")
 ASSEMBLY: Final = ScratchKey[list[PromptLine]]("assembly")
 FLAGGED: Final = ScratchKey[tuple[PromptLine, ...]]("request_flags")
@@ -120,13 +128,15 @@ def _history(state: State, _config: NoConfig) -> None:
     greeting = greeting_lines(inputs)
     if greeting and state.request.greeting is not None:
         state.result.greeting, state.result.greeting_index = greeting[0].content, inputs.chat.fm_index + 1
-    state.scratch[HISTORY] = [
-        *example_lines(inputs),
-        *marker_lines(inputs),
-        *greeting,
-        *message_lines(inputs, inputs.messages),
-    ]
-    for note in inputs.notes:
+    started = start_triggers(inputs, _counter(state))
+    chat = message_lines(inputs, started.messages)
+    state.scratch[HISTORY] = [*example_lines(inputs), *marker_lines(inputs), *greeting, *chat], started
+    if started.stops:
+        state.warn("a trigger of the card asks that nothing is sent now")
+    lost = [name for name in ("start", "historyend") if started.prompts.get(name) and inputs.template]
+    if lost:
+        state.warn(f"texts of triggers for {', '.join(lost)} are lost: a template has no place for them")
+    for note in (*inputs.notes, *started.notes):
         state.warn(note.message, kind=note.kind)
 
 
@@ -136,12 +146,13 @@ def _depth_lore(lore: Sequence[ActiveLore]) -> list[ActiveLore]:
 
 def _memory(state: State, _config: NoConfig) -> None:
     inputs, lore, parts = state.scratch[INPUTS], state.scratch[LORE].active, state.scratch[SECTIONS]
-    history, window = state.scratch[HISTORY], inputs.db.max_context
+    (history, started), window = state.scratch[HISTORY], inputs.db.max_context
     counting = LineCounter(_counter(state), inputs.model)
     counted = Template(inputs=inputs, lore=lore, sections=parts, counting=True).lines(merging=False)
     cards = counted if inputs.template else [each for section in parts.values() for each in section]
     depths = [sections.lore_line(inputs, each, lore) for each in _depth_lore(lore)]
     total = inputs.db.max_response + MARGIN + counting.lines([*cards, *depths]) + counting.history(history)
+    total += started.tokens
     summary = inputs.chat.supa_memory_data
     if inputs.character.supa_memory and summary and 0 < window < total:
         history, total = summarised(
@@ -158,6 +169,8 @@ def _memory(state: State, _config: NoConfig) -> None:
 def _assembly(state: State, _config: NoConfig) -> None:
     inputs, lore, parts = state.scratch[INPUTS], state.scratch[LORE].active, state.scratch[SECTIONS]
     chat, memory = state.scratch[MEMORY]
+    texts = state.scratch[HISTORY][1].prompts
+    parts = {**parts, "postEverything": sections.with_prompt_end(parts["postEverything"], texts.get("promptend", ""))}
     chat = list(chat)
     for each in _depth_lore(lore):
         index = each.depth if each.position == "depth" else max(len(chat) - each.depth, 0)
@@ -165,7 +178,7 @@ def _assembly(state: State, _config: NoConfig) -> None:
     if inputs.template:
         lines = Template(inputs=inputs, lore=lore, sections=parts, chat=chat, memory=memory).lines()
     else:
-        lines = ordered_lines(inputs, parts, chat)
+        lines = ordered_lines(inputs, parts, chat, texts)
     lines = [trimmed(each) for each in lines]
     _add_depth_prompt(inputs, lines)
     counting = LineCounter(_counter(state), inputs.model)

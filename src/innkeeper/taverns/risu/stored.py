@@ -141,6 +141,7 @@ class StoredCharacter(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     new_gen_data: dict[str, Any] = {}
     modules: list[Any] = []
     supa_memory: bool = False
+    low_level_access: bool = False
     emotion_images: list[Any] = []
     additional_assets: list[Any] = []
     cha_id: str = ""

@@ -19,6 +19,9 @@ MARGIN: Final = 50
 _GPT_OVERHEAD: Final = 5
 _OVERHEAD: Final = 3
 _NAME_OVERHEAD: Final = 1
+MEMOS: Final = ("supaMemory", "hypaMemory")
+"""What the memo of a line with a summary is."""
+
 MEDIA_TOKENS: Final = 87
 """Tokens of a picture of low quality."""
 
@@ -51,15 +54,15 @@ def without_oldest(
 ) -> tuple[list[PromptLine], int]:
     """The history without the oldest lines that do not fit a window (0: no limit), and the sum then.
 
-    Raises `MaxTokensExceededError` where the last one does not fit either.
+    A summary at its beginning stays. Raises `MaxTokensExceededError` where the last one does not fit either.
     """
-    first = 0
+    first = pinned = sum(item.memo in MEMOS for item in history[:1])
     while 0 < window < total:
         if first >= len(history) - 1:
             raise MaxTokensExceededError(estimated_tokens=total, max_tokens=window)
         total -= counting.line(history[first])
         first += 1
-    return list(history[first:]), total
+    return [*history[:pinned], *history[first:]], total
 
 
 def fitted(lines: Sequence[PromptLine], window: int, counting: LineCounter) -> list[PromptLine]:
