@@ -45,6 +45,8 @@ class AssetFields:
             self.fields["lorebooks"] = (*self.fields.get("lorebooks", ()), value)
         elif isinstance(value, PresetFile):
             self._put_presets(value, name)
+        elif type(value).__name__ == "RisuModule":
+            self._put_module(value.module, name)
         elif self.several and type(value).__name__ == "Character" and {"character", "group"} & self.fields.keys():
             # one more card: with those before it, a group
             first = self.fields.pop("character", None)
@@ -66,6 +68,13 @@ class AssetFields:
             settings["power_user"] = {"reasoning": file.reasoning.to_dict()}
         if settings:
             self.fields["settings"] = deep_merge(self.fields.get("settings", {}), settings)
+
+    def _put_module(self, module: dict[str, Any], name: str) -> None:
+        """A module of RisuAI's, enabled beside those before it; one without an id has its file's name."""
+        module = {"id": name, **module}
+        database = self.fields.setdefault("settings", {}).setdefault("risu", {}).setdefault("database", {})
+        database.setdefault("modules", []).append(module)
+        database.setdefault("enabledModules", []).append(module["id"])
 
     def _set(self, field: str, value: Any, name: str) -> None:
         if field in self.fields:

@@ -9,6 +9,7 @@ from hypothesis import given
 
 from innkeeper.content import AssetError, CardFile, Character, JsonError, Level, card_bytes, open_card
 from innkeeper.content.card_versions import asset_folder
+from innkeeper.content.files.risu import RisuModule, module_bytes
 from innkeeper.prompt.errors import InnkeeperError, UsageError
 from tests import shared
 from tests.content.builders import archive, attempt, card_json, card_png, cards
@@ -154,3 +155,29 @@ def test_names_inside_do_not_collide() -> None:
     taken = card_json("v3", assets=[icon, {**icon, "type": "x", "uri": "data:image/png;base64,"}, icon])
     made = open_card(card_bytes(open_card(card_png(taken, "ccv3")), "charx"))
     assert made.names == ("assets/icon/images/main.png", "assets/icon/images/main-2.png")
+
+
+MODULE = {
+    "name": "Pier",
+    "regex": [{"in": "a", "out": "b", "type": "editprocess"}],
+    "trigger": [{"comment": "t", "type": "start"}],
+    "lorebook": [{"key": "reef", "content": "A bell.", "comment": "Bell"}],
+}
+
+
+def test_a_module_replaces_scripts_and_lorebook() -> None:
+    """As RisuAI has it; the files of the archive are as they were."""
+    packed = module_bytes(RisuModule(MODULE))
+    book = {"scan_depth": 3, "entries": [{"keys": ["old"], "content": "Old."}]}
+    extensions = {"risuai": {"customScripts": [], "defaultVariables": "hp=3"}}
+    opened = open_card(
+        archive({"card.json": card_json("v3", character_book=book, extensions=extensions), "module.risum": packed})
+    )
+    own, lorebook = opened.character.extensions["risuai"], opened.character.book
+    assert (own["customScripts"], own["triggerscript"]) == (MODULE["regex"], MODULE["trigger"])
+    assert own["defaultVariables"] == "hp=3"
+    assert lorebook is not None
+    assert (lorebook.scan_depth, [entry.content for entry in lorebook.entries]) == (3, ["A bell."])
+    assert opened.findings == ()
+    assert opened.read("module.risum") == packed
+    assert json.loads(opened.character.to_json())["data"]["extensions"] == extensions

@@ -13,7 +13,9 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from hypothesis import given
 from hypothesis import strategies as st
 
+from innkeeper.content import Sniffed, sniff
 from innkeeper.content.errors import LIMITS, DamagedFileError, WrongKindError
+from innkeeper.content.files.loading import load_asset, load_preset
 from innkeeper.content.files.risu import RPACK, RisuModule, module_bytes, read_module, read_preset
 from innkeeper.prompt.errors import FormatError, InputError, LimitError
 
@@ -118,3 +120,15 @@ def test_limits_hold_before_the_work_is_done() -> None:
         read_module(module_bytes(MODULE), limits=SMALL)
     with pytest.raises(LimitError, match="file_bytes"):
         read_preset(gzip.compress(bytes(60_000)), limits=SMALL)
+
+
+def test_files_are_known_by_their_content() -> None:
+    """A preset, packed or not, and a module; each is loaded as what it is."""
+    preset = packed_preset({"promptTemplate": [], "name": "P", "absent": None})
+    for data, container in ((preset, "gzip"), (preset.translate(RPACK), "risup")):
+        assert sniff(data) == Sniffed(container, "risu preset")
+        assert load_preset(data).raw["name"] == "P"
+    module = module_bytes(MODULE)
+    assert sniff(module) == Sniffed("risum", "risu module")
+    assert load_asset(module) == MODULE
+    assert sniff(gzip.compress(b"x")).kind == "unknown"

@@ -22,6 +22,7 @@ KINDS: list[tuple[str, Any]] = [
     ("character", {"name": "Mira", "message": ["Hi"], "type": "sandbox"}),
     ("byaf character", {"persona": "", "loreItems": [], "displayName": "Mira"}),
     ("byaf manifest", {"characters": [], "scenarios": [], "schemaVersion": 1}),
+    ("risu preset", {"promptTemplate": []}),
     ("lorebook", {"entries": {}}),
     ("lorebook", {"spec": "lorebook_v3"}),
     ("lorebook", {"type": "risu", "data": []}),

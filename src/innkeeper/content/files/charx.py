@@ -5,19 +5,23 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from innkeeper.content.card_versions import CardAsset, CardVersion, asset_folder
 from innkeeper.content.character import Character, read_character
 from innkeeper.content.files.format import CardFile, Format, OpenFile
+from innkeeper.content.files.risu import read_module
 from innkeeper.content.finding import Finding, Level
 from innkeeper.content.json.document import Document
+from innkeeper.content.lorebook import Lorebook
+from innkeeper.prompt.errors import InputError
 
 CARD_NAME: Final = "card.json"
-FOREIGN_FILES: Final = ("module.risum", "x_meta/")
-"""Files that other applications store beside the card: a module, and notes on the assets."""
+MODULE_NAME: Final = "module.risum"
+FOREIGN_FILES: Final = (MODULE_NAME, "x_meta/")
+"""Files that other applications store beside the card: a module of RisuAI's, and notes on the assets."""
 
 MAX_LISTED: Final = 20
 """Missing or spare files of an archive that get a finding each (a note of the rest)."""
@@ -43,8 +47,29 @@ def open_charx(file: OpenFile, lenient: bool) -> CardFile:  # noqa: FBT001 - one
     if character.version is not CardVersion.V3:
         why = "the card in a CHARX should be V3; it is read as what it is"
         findings.insert(len(character.findings), Finding("charx-version", why, path="spec"))
+    if MODULE_NAME in files:
+        try:
+            character = _with_module(character, read_module(archive.read(MODULE_NAME), limits=reader.limits).module)
+        except InputError:
+            pass  # kept, not read: a finding says so
+        else:
+            findings = [each for each in findings if not each.message.startswith(MODULE_NAME)]
     character = msgspec.structs.replace(character, findings=tuple(findings))
     return CardFile(character, "charx", names=files, read=file.member)
+
+
+def _with_module(character: Character, module: Mapping[str, Any]) -> Character:
+    """The character with the scripts, the triggers and the lorebook of a module in the place of its own, as RisuAI has it."""
+    stored = {"customScripts": module.get("regex"), "triggerscript": module.get("trigger")}
+    own = character.extensions.get("risuai")
+    risu = {**(own if isinstance(own, Mapping) else {}), **{key: value for key, value in stored.items() if value}}
+    book, entries = character.book, module.get("lorebook")
+    if isinstance(entries, list) and entries:
+        name = book.name if book is not None else str(module.get("name") or "")
+        settings = () if book is None else ("scan_depth", "token_budget", "recursive_scanning", "extensions")
+        fields = {field: getattr(book, field) for field in settings}
+        book = msgspec.structs.replace(Lorebook.of({"type": "risu", "ver": 1, "data": entries}), name=name, **fields)
+    return msgspec.structs.replace(character, extensions={**character.extensions, "risuai": risu}, book=book)
 
 
 def charx_bytes(card: CardFile) -> bytes:

@@ -18,6 +18,7 @@ from innkeeper.content.files.charx import CHARX
 from innkeeper.content.files.format import CardFile, Format, Formats, OpenFile
 from innkeeper.content.files.png import PNG
 from innkeeper.content.files.reader import Reader, Source
+from innkeeper.content.files.risu import GZIP, RPACK, read_module, read_preset
 from innkeeper.content.json.document import Document
 from innkeeper.content.json.json_asset import kind_of_json
 from innkeeper.content.json.text import decode_json, decode_text
@@ -69,6 +70,16 @@ def _open_archive(file: OpenFile, lenient: bool) -> CardFile:  # noqa: FBT001
     return inside.card(file, lenient=lenient)
 
 
+def _kind_of_risu_preset(file: OpenFile) -> str:
+    read_preset(file.reader.all(), limits=file.reader.limits)
+    return "risu preset"
+
+
+def _kind_of_risu_module(file: OpenFile) -> str:
+    read_module(file.reader.all(), limits=file.reader.limits)
+    return "risu module"
+
+
 def _image(name: str, *magic: bytes, begins: Callable[[bytes], bool] | None = None) -> Format:
     """An image that no card is in, but that a CHARX may stand behind."""
     return Format(name=name, magic=magic, begins=begins, may_precede_archive=True, kind=lambda _file: "image")
@@ -96,8 +107,9 @@ FORMATS: Final = Formats(
     _image("jpeg", b"\xff\xd8\xff"),
     _image("gif", b"GIF8"),
     _image("webp", begins=lambda head: head[:4] == b"RIFF" and head[8:12] == b"WEBP"),
-    Format(name="gzip", magic=(b"\x1f\x8b",), may_precede_archive=True),
-    Format(name="risum", magic=(b"o\0",), may_precede_archive=True),
+    Format(name="gzip", magic=(GZIP,), may_precede_archive=True, kind=_kind_of_risu_preset),
+    Format(name="risup", magic=(GZIP.translate(RPACK),), may_precede_archive=True, kind=_kind_of_risu_preset),
+    Format(name="risum", magic=(b"o\0",), may_precede_archive=True, kind=_kind_of_risu_module),
 )
 """The formats by name. Those with a ``member`` are zips, recognised by their contents; an unrecognised file is JSON."""
 

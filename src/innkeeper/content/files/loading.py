@@ -17,10 +17,11 @@ from innkeeper.content.errors import LIMITS, AssetError, Limits, WrongKindError
 from innkeeper.content.files.format import Formats, OpenFile
 from innkeeper.content.files.formats import FORMATS, open_card, sniff
 from innkeeper.content.files.reader import Reader, Source
+from innkeeper.content.files.risu import RisuModule, read_module, read_preset
 from innkeeper.content.finding import Finding, Path
 from innkeeper.content.json.document import Document
 from innkeeper.content.json.json_asset import JsonAsset, kind_of_json
-from innkeeper.content.json.text import decode_json
+from innkeeper.content.json.text import decode_json, encode_json
 from innkeeper.content.lorebook import Lorebook, read_lorebook
 from innkeeper.content.persona import Persona, read_personas
 from innkeeper.content.preset import Preset, TextPreset
@@ -108,7 +109,11 @@ def load_preset_file(source: Source, *, limits: Limits = LIMITS) -> PresetFile:
         FormatError, LimitError: it cannot be read, or is beyond a limit.
     """
     with Reader(source, limits) as reader:
-        document = Document.parse(reader.all(), limits, name=reader.name)
+        is_packed = OpenFile(reader, source, FORMATS).format.name in ("gzip", "risup")
+        data = reader.all()
+        if is_packed:
+            data = encode_json(read_preset(data, limits=limits, asset=reader.name))
+        document = Document.parse(data, limits, name=reader.name)
         return read_preset_file(document, limits=limits, name=reader.name)
 
 
@@ -148,6 +153,12 @@ def load_chat(source: Source, *, limits: Limits = LIMITS, lenient: bool = False)
     """A chat from JSON lines or JSON. Raises what `read_chat` raises, and `MissingFileError`."""
     with Reader(source, limits, size_limit="chat_bytes") as reader:
         return read_chat(reader.all(), limits=limits, name=reader.name, lenient=lenient)
+
+
+def load_risu_module(source: Source, *, limits: Limits = LIMITS) -> RisuModule:
+    """A module of RisuAI's (``.risum``). Raises `MissingFileError`, and what `read_module` raises."""
+    with Reader(source, limits, size_limit="archive_bytes") as reader:
+        return read_module(reader.all(), limits=limits, asset=reader.name)
 
 
 def _read_book(document: Document, limits: Limits, name: str | None) -> Lorebook:
@@ -193,6 +204,7 @@ class PresetFile(msgspec.Struct, frozen=True, kw_only=True):
 
 _SINGLE: Final[Mapping[str, tuple[str, type[JsonAsset]]]] = {
     "chat preset": ("preset", Preset),
+    "risu preset": ("preset", Preset),
     "tavernkit preset": ("preset", Preset),
     "context template": ("context", ContextTemplate),
     "instruct template": ("instruct", InstructTemplate),
@@ -207,6 +219,7 @@ _LOADERS: Final[Mapping[str, Callable[[Source], Any]]] = {
     **dict.fromkeys(_CHATS, load_chat),
     **dict.fromkeys((*_SINGLE, "master export"), load_preset_file),
     "lorebook": load_lorebook,
+    "risu module": load_risu_module,
     "persona": load_persona,
 }
 """The reader of each kind that `sniff` detects."""

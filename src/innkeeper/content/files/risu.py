@@ -26,7 +26,7 @@ RPACK: Final = bytes.fromhex(
 _UNPACK: Final = bytes(sorted(range(256), key=RPACK.__getitem__))
 _MODULE: Final = b"o\0"
 _ASSET: Final = 1
-_GZIP: Final = b"\x1f\x8b"
+GZIP: Final = b"\x1f\x8b"
 _PASSWORD: Final = b"risupreset"
 
 
@@ -83,8 +83,8 @@ def read_preset(data: bytes, *, limits: Limits = LIMITS, asset: str | None = Non
         UnavailableError: the library for its encryption is missing.
     """
     check_limit(limits, "file_bytes", len(data), "the preset", asset=asset)
-    packed = data if data.startswith(_GZIP) else data.translate(_UNPACK)
-    if not packed.startswith(_GZIP):
+    packed = data if data.startswith(GZIP) else data.translate(_UNPACK)
+    if not packed.startswith(GZIP):
         raise WrongKindError("this is no RisuAI preset", found="unknown", where=Where(asset=asset))
     outer = _message_pack(_gunzip(packed, limits, asset), "the file", limits, asset)
     version, sealed = outer.get("presetVersion"), outer.get("preset", outer.get("pres"))
@@ -127,7 +127,7 @@ def _gunzip(data: bytes, limits: Limits, asset: str | None) -> bytes:
 def _message_pack(data: bytes, what: str, limits: Limits, asset: str | None) -> dict[str, Any]:
     check_limit(limits, "file_bytes", len(data), what, asset=asset)
     try:
-        value = msgspec.msgpack.decode(data)
+        value = msgspec.msgpack.decode(data, ext_hook=lambda _code, _data: None)  # undefined, in JavaScript
     except (msgspec.DecodeError, RecursionError, ValueError) as error:
         raise FormatError(f"{what} is not MessagePack: {error}", where=Where(asset=asset)) from None
     if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):

@@ -81,6 +81,7 @@ JSON_KINDS: Final[Mapping[str, Callable[[Mapping[str, Any]], bool]]] = {
     "master export": _is_master_export,
     "chat header": _has("user_name", "character_name"),
     "chat message": _some(2, "mes", "is_user"),
+    "risu preset": _some(1, "promptTemplate", "formatingOrder", "mainPrompt"),
     "chat preset": _some(
         1, "prompts", "prompt_order", "chat_completion_source", "openai_max_context", "new_chat_prompt"
     ),
