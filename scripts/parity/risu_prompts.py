@@ -6,11 +6,15 @@ units of UTF-16 each, or as it says itself, and draws from one generator (mulber
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+import msgspec
+
 from innkeeper.prompt import BuildRequest, Plan, Ports, Randomness
 from innkeeper.prompt.determinism import Mulberry32
+from innkeeper.prompt.errors import InputError, UnavailableError, UnsupportedError
 from scripts.parity import risu
 from scripts.parity.case import Case
 
@@ -81,12 +85,32 @@ def counted(case: Case, found: Any) -> tuple[Any, Any]:
     if case.area.partition(".")[0] not in ANSWERS:
         return risu.counted(case, found)
     expected = {"vars": {}, **case.expected} if "actives" in case.expected else case.expected
+    if case.area.startswith("format."):
+        return expected, _as_expected(expected, found)
+    if "preview" in expected:
+        body = expected["preview"].get("body")
+        body = {"error": True} if body is None else {"body": {key: body[key] for key in body if key not in _NOT_OURS}}
+        return {"preview": body}, found
     if "throws" in expected or expected.get("sent") is False:
         return {"throws": True}, {"throws": "error" in found} if isinstance(found, dict) else found
     return expected, {name: found.get(name, "(missing)") for name in expected} if isinstance(found, dict) else found
 
 
+def _as_expected(expected: Any, found: Any) -> Any:
+    """The fields that are expected, at each level; fields of RisuAI's own that no prompt depends on agree."""
+    if isinstance(expected, dict) and isinstance(found, dict):
+        ours = {**{key: expected[key] for key in expected if key in _PAGE_FIELDS}, **found}
+        return {key: _as_expected(expected[key], ours.get(key, "(missing)")) for key in expected}
+    if isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
+        return [_as_expected(*pair) for pair in zip(expected, found, strict=True)]
+    return found
+
+
+_PAGE_FIELDS: Final = frozenset({"extentions", "loreCache"})
+
+
 _DELIBERATE: Final[Mapping[str, str]] = {
+    "format/lore_external/01": "a book is read in the words of one program; this one mixes those of three",
     "reformat/edge/01": "a prompt of system messages alone is sent as it is; RisuAI crashes",
 }
 """Cases that differ on purpose, with the reason."""
@@ -195,6 +219,145 @@ def _reformat(case: Case) -> dict[str, Any]:
     }
 
 
+_DEFAULTS: Final = {
+    "temperature": 80,
+    "frequencyPenalty": 70,
+    "PresensePenalty": 70,
+    "top_p": 1,
+    "min_p": 0,
+    "top_a": 0,
+}
+"""RisuAI's own sampling, where a case does not say."""
+
+_NOT_OURS: Final = frozenset(
+    {"model", "stream", "route", "transforms", "safe_prompt", "safety_mode", "thinking_tokens"}
+)
+"""Fields of a body that the page's other settings decide."""
+
+
+def _payload(case: Case) -> dict[str, Any]:
+    from innkeeper.taverns.risu.bodies import request_body
+
+    case = msgspec.structs.replace(case, base={**case.base, "db": {**_DEFAULTS, **case.base["db"]}})
+    try:
+        body = request_body(build_of(case, flags=True), case.input["model"])
+    except UnsupportedError:
+        return {"preview": {"error": True}}
+    return {"preview": {"body": {name: value for name, value in body.items() if name not in _NOT_OURS}}}
+
+
+def _format(case: Case) -> dict[str, Any]:
+    kind = case.area.partition(".")[2]
+    if kind not in _FORMATS:
+        raise UnavailableError(f"{kind} of RisuAI is not a part of this project")
+    return _FORMATS[kind](case.input)
+
+
+def _card(given: Mapping[str, Any]) -> dict[str, Any]:
+    from innkeeper.content.character import Character
+    from innkeeper.taverns.risu.imports import stored_character
+    from innkeeper.taverns.risu.lore.entry import book_entries
+
+    card = Character.of(dict(given["card"]))
+    entries = [] if card.book is None else [_entry(each, imported=True) for each in book_entries(card.book)]
+    return {"char_subset": stored_character(card), "lorebook": entries}
+
+
+def _entry(each: Any, *, imported: bool) -> dict[str, Any]:
+    entry = {
+        "key": each.key,
+        "secondkey": each.secondkey,
+        "insertorder": each.insertorder,
+        "comment": each.comment,
+        "content": each.content,
+        "mode": each.mode,
+        "alwaysActive": each.always_active,
+        "selective": each.selective,
+    }
+    return entry | ({"useRegex": each.use_regex} if imported else {})
+
+
+def _external(given: Mapping[str, Any]) -> dict[str, Any]:
+    from innkeeper.content.lorebook import Lorebook
+    from innkeeper.taverns.risu.lore.entry import book_entries
+
+    entries = book_entries(Lorebook.of({"entries": given["entries"]}))
+    return {"lorebook": [_entry(each, imported=False) for each in entries]}
+
+
+def _preset(given: Mapping[str, Any]) -> dict[str, Any]:
+    from innkeeper.content.preset import Preset
+    from innkeeper.taverns.risu.imports import imported_preset
+
+    return {"preset_subset": imported_preset(Preset.of(given["st_preset"]))}
+
+
+def _json_preset(given: Mapping[str, Any]) -> dict[str, Any]:
+    from innkeeper.taverns.risu.stored import RisuSettings, read_stored
+
+    read = read_stored(RisuSettings, given["json"])
+    defaults = {"temperature": 80, "maxContext": 4000, "maxResponse": 300}  # of the page's own preset
+    facts = {"mainPrompt": read.main_prompt, "promptTemplate": read.prompt_template}
+    return {"preset_subset": {**defaults, "formatingOrder": read.formating_order, **given["json"], **facts}}
+
+
+def _packed(given: Mapping[str, Any]) -> dict[str, Any]:
+    from innkeeper.content.files.loading import load_preset
+
+    return {"preset_subset": dict(load_preset(b64decode(given["data_b64"])).raw)}
+
+
+def _module(given: Mapping[str, Any]) -> dict[str, Any]:
+    from innkeeper.content.files.risu import read_module
+
+    try:
+        return {"module": read_module(b64decode(given["data_b64"])).module}
+    except InputError:
+        return {"result": "undefined"}
+
+
+def _rpacked(given: Mapping[str, Any]) -> dict[str, Any]:
+    from innkeeper.content.files.risu import RPACK
+
+    return {"encoded_b64": b64encode(given["plain_utf8"].encode().translate(RPACK)).decode()}
+
+
+def _toggles(given: Mapping[str, Any]) -> dict[str, Any]:
+    from innkeeper.taverns.risu.imports import read_toggles
+
+    return {"items": read_toggles(given["text"])}
+
+
+def _pairs(given: Mapping[str, Any]) -> dict[str, Any]:
+    from innkeeper.macros.cbs import default_variables
+
+    return {"items": [list(pair) for pair in default_variables(given["text"]).items()]}
+
+
+def _chat_ml(given: Mapping[str, Any]) -> dict[str, Any]:
+    from innkeeper.macros.cbs import CbsScope, expand
+    from innkeeper.taverns.risu.cards import read_chat_ml
+
+    text = expand(given["text"], CbsScope(char="Sable", user="Mira")).text.strip()
+    return {
+        "messages": [{"role": role, "content": words, "thoughts": list(own)} for role, words, own in read_chat_ml(text)]
+    }
+
+
+_FORMATS: Final[Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
+    "card": _card,
+    "lore_external": _external,
+    "st_preset": _preset,
+    "preset_json": _json_preset,
+    "risup": _packed,
+    "risum": _module,
+    "rpack": _rpacked,
+    "toggle": _toggles,
+    "keyvalue": _pairs,
+    "chatml": _chat_ml,
+}
+
+
 def answer(case: Case) -> Any:
     """Our answer to a case, in the shape of its ``expected``; macros and scripts answer in `scripts.parity.risu`."""
     own = ANSWERS.get(case.area.partition(".")[0])
@@ -206,5 +369,7 @@ ANSWERS: Final[Mapping[str, Callable[[Case], dict[str, Any]]]] = {
     "memory": _prompt,
     "lorebook": _lorebook,
     "reformat": _reformat,
+    "payload": _payload,
+    "format": _format,
 }
 """What answers the cases of each area, by the first part of its name."""

@@ -27,11 +27,12 @@ _OWN: Final = Origin(OriginAsset.ENGINE, "request_flags")
 
 
 class RisuModel(msgspec.Struct, frozen=True):
-    """A model RisuAI knows: its flags, the format of its requests, and its tokenizer."""
+    """A model RisuAI knows: its flags, the format of its requests, the options it takes, and its provider's name for it."""
 
     flags: frozenset[str] = frozenset()
     format: str = ""
-    tokenizer: str = ""
+    parameters: tuple[str, ...] = ()
+    internal: str = ""
 
 
 def model_of(name: str) -> RisuModel | None:
@@ -43,9 +44,9 @@ def model_of(name: str) -> RisuModel | None:
 def _models() -> dict[str, RisuModel]:
     families: list[dict[str, Any]] = json.loads(Path(__file__).with_name("models.json").read_text("utf-8"))
     return {
-        name: RisuModel(frozenset(family["flags"]), family["format"], family["tokenizer"])
+        name: RisuModel(frozenset(family["flags"]), family["format"], tuple(family["parameters"]), internal or name)
         for family in families
-        for name in family["models"]
+        for name, internal in family["models"].items()
     }
 
 
