@@ -70,16 +70,20 @@ def start_triggers(inputs: RisuInputs, count: Callable[[str], int]) -> StartTrig
     if outcome is None:
         return StartTriggers(inputs.messages)
     inputs.variables.update({name: value for name, value in outcome.variables.items() if value is not None})
-    messages = [before.get(id(each)) or _of_trigger(each, index) for index, each in enumerate(outcome.messages)]
+    origin = Origin(OriginAsset.CHARACTER, "triggerscript")
+    messages = [
+        before.get(id(each))
+        or RisuMessage(
+            role=str(each["role"]),
+            data=str(each["data"]),
+            id=str(each.get("chatId") or f"trigger-{index}"),
+            origin=origin,
+        )
+        for index, each in enumerate(outcome.messages)
+    ]
     cut = {id(message) for message in inputs.all_messages} - {id(message) for message in inputs.messages}
     shown = [message for message in messages if id(message) not in cut]
     return StartTriggers(shown, outcome.prompts, outcome.tokens, outcome.stop_sending, outcome.notes)
-
-
-def _of_trigger(each: Mapping[str, Any], index: int) -> RisuMessage:
-    origin = Origin(OriginAsset.CHARACTER, "triggerscript")
-    id_ = str(each.get("chatId") or f"trigger-{index}")
-    return RisuMessage(role=str(each["role"]), data=str(each["data"]), id=id_, origin=origin)
 
 
 def example_lines(inputs: RisuInputs) -> list[PromptLine]:
