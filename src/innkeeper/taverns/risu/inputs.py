@@ -373,7 +373,7 @@ def _template(db: RisuSettings, character: StoredCharacter) -> tuple[Card, ...]:
     """The cards, with one for what stands behind all else; none where the order of sections counts."""
     settings = read_stored(PromptSettings, db.prompt_settings)
     cards = [read_stored(Card, item) for item in db.prompt_template if isinstance(item, Mapping)]
-    if character.utility_bot and not settings.util_override:
+    if character.utility_bot and not (cards and settings.util_override):
         cards = [*_UTILITY]
     if cards and not any(card.type == "postEverything" for card in cards):
         cards.append(Card(type="postEverything"))

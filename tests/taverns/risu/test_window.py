@@ -1,0 +1,64 @@
+"""What is left out for want of room."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from innkeeper.prompt.block import Origin
+from innkeeper.prompt.errors import MaxTokensExceededError
+from innkeeper.taverns.risu.line import PromptLine, line
+from innkeeper.taverns.risu.window import LineCounter, fitted, without_oldest
+
+COUNTER = LineCounter(len, "gpt4o")
+
+
+def lines(lengths: list[int], memo: str | None = None) -> list[PromptLine]:
+    """Lines of so many characters; the first with a memo."""
+    made = [line("user", "x" * length, Origin("test"), "chat") for length in lengths]
+    return [line("system", made[0].content, Origin("test"), "memory", memo=memo), *made[1:]] if memo else made
+
+
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=12), st.integers(1, 400))
+def test_the_oldest_go_first(lengths: list[int], window: int) -> None:
+    """What is left is the end of the list, as long as it may be, and the sum is theirs."""
+    history = lines(lengths)
+    total = COUNTER.lines(history)
+    try:
+        left, rest = without_oldest(history, total, window, COUNTER)
+    except MaxTokensExceededError:
+        assert COUNTER.line(history[-1]) > window
+        return
+    assert left == history[len(history) - len(left) :]
+    assert rest == COUNTER.lines(left) <= max(window, 0)
+    assert len(left) == len(history) or COUNTER.lines(history[-len(left) - 1 :]) > window
+
+
+def test_a_summary_stays() -> None:
+    """Those behind it go."""
+    history = lines([10, 20, 20, 20], memo="supaMemory")
+    left, _ = without_oldest(history, COUNTER.lines(history), 45, COUNTER)
+    assert left == [history[0], history[3]]
+
+
+def test_no_window_is_no_limit() -> None:
+    """Nothing is left out, and nothing is refused."""
+    history = lines([1000, 1000])
+    assert without_oldest(history, 5000, 0, COUNTER) == (history, 5000)
+    assert fitted(history, 0, COUNTER) == history
+
+
+def test_only_removable_lines_go_at_the_end() -> None:
+    """From the top; where they are not enough it is an error."""
+    from msgspec.structs import replace
+
+    first, second, third = lines([10, 10, 10])
+    assert fitted([first, replace(second, removable=True), third], 35, COUNTER) == [first, third]
+    with pytest.raises(MaxTokensExceededError):
+        fitted([first, second, third], 35, COUNTER)
+
+
+def test_names_count_for_all_but_gpt() -> None:
+    """And each message has an overhead."""
+    named = line("user", "abc", Origin("test"), "examples", name="example_user")
+    assert COUNTER.line(named) == 8
+    assert LineCounter(len, "mistral-large-latest").line(named) == 3 + 3 + 12 + 1
