@@ -24,6 +24,9 @@ _EXTENSIONS: Final[Mapping[str, str]] = {
 }
 """What a card has for RisuAI (``extensions.risuai``), and what a character calls it."""
 
+UNREAD: Final = ("bias", "additionalText", "prebuiltAssetCommand")
+"""What of it no prompt here depends on: biases of tokens, passages that are searched for, a list of the card's pictures."""
+
 
 def stored_character(card: Character) -> dict[str, Any]:
     """The character that RisuAI makes of a card, without its lorebook's entries."""

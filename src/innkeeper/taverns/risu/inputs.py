@@ -25,7 +25,7 @@ from innkeeper.taverns.inputs import note_unread
 from innkeeper.taverns.risu.compat import RisuCompat, compat_of
 from innkeeper.taverns.risu.expansion import CbsExpander
 from innkeeper.taverns.risu.group import GroupMember, next_speakers
-from innkeeper.taverns.risu.imports import imported_preset, is_risu_preset, stored_character
+from innkeeper.taverns.risu.imports import UNREAD, imported_preset, is_risu_preset, stored_character
 from innkeeper.taverns.risu.lore.entry import LoreEntry, book_entries, stored_entries
 from innkeeper.taverns.risu.scripts import ScriptRunner, read_scripts
 from innkeeper.taverns.risu.stored import (
@@ -220,6 +220,9 @@ def _people(
 ) -> tuple[StoredCharacter | None, StoredCharacter, dict[str, str]]:
     """The group, who answers, and the names of all speakers by their ids."""
     card = {} if assets.character is None else stored_character(assets.character)
+    unread = [f"extensions.risuai.{key}" for key, value in card.items() if value and key in UNREAD]
+    if unread:
+        note_unread(state, "character", unread, "the risu tavern has nothing that does it")
     character_fields = {**card, **_objects(own, "character")}
     members = own.get("members") or [stored_character(member.card) for member in assets.members]
     if not members:

@@ -134,8 +134,6 @@ class StoredCharacter(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     default_variables: str = ""
     depth_prompt: dict[str, Any] = msgspec.field(name="depth_prompt", default_factory=dict)
     utility_bot: bool = False
-    additional_text: str = ""
-    prebuilt_asset_command: bool = False
     inlay_view_screen: bool = False
     view_screen: str = "none"
     new_gen_data: dict[str, Any] = {}

@@ -138,46 +138,30 @@ def leading_integer(text: str) -> float:
 def _depth(kind: str) -> Callable[[Decorators, str], bool]:
     def take(read: Decorators, argument: str) -> bool:
         number = leading_integer(argument)
-        if math.isnan(number):
+        if not math.isnan(number):
+            read.position, read.depth = kind, int(number)
+        return not math.isnan(number)
+
+    return take
+
+
+def _set(field: str, value: object = ..., known: Callable[[str], bool] = bool) -> Callable[[Decorators, str], bool]:
+    """Set a field to a value, or to an argument that is ``known``."""
+
+    def take(read: Decorators, argument: str) -> bool:
+        if value is ... and not known(argument):
             return False
-        read.position, read.depth = kind, int(number)
+        setattr(read, field, argument if value is ... else value)
         return True
 
     return take
 
 
-def _end(read: Decorators, _argument: str) -> bool:
-    read.position, read.depth = "depth", 0
-    return True
+def _number(field: str) -> Callable[[Decorators, str], bool]:
+    """Set a field to a number, or to NaN."""
 
-
-def _position(read: Decorators, argument: str) -> bool:
-    if argument not in _POSITIONS and not argument.startswith("pt_"):
-        return False
-    read.position = argument
-    return True
-
-
-def _role(read: Decorators, argument: str) -> bool:
-    if argument not in _ROLES:
-        return False
-    read.role = argument
-    return True
-
-
-def _scan_depth(read: Decorators, argument: str) -> bool:
-    read.scan_depth = leading_integer(argument)
-    return True
-
-
-def _priority(read: Decorators, argument: str) -> bool:
-    read.priority = leading_integer(argument)
-    return True
-
-
-def _set(field: str, value: object) -> Callable[[Decorators, str], bool]:
-    def take(read: Decorators, _argument: str) -> bool:
-        setattr(read, field, value)
+    def take(read: Decorators, argument: str) -> bool:
+        setattr(read, field, leading_integer(argument))
         return True
 
     return take
@@ -195,13 +179,13 @@ def _inject(**fields: object) -> Callable[[Decorators, str], bool]:
 
 
 _OTHERS: Final[dict[str, Callable[[Decorators, str], bool]]] = {
-    "end": _end,
+    "end": lambda read, _argument: _depth("depth")(read, "0"),
     "depth": _depth("depth"),
     "reverse_depth": _depth("reverse_depth"),
-    "position": _position,
-    "role": _role,
-    "scan_depth": _scan_depth,
-    "priority": _priority,
+    "position": _set("position", known=lambda name: name in _POSITIONS or name.startswith("pt_")),
+    "role": _set("role", known=_ROLES.__contains__),
+    "scan_depth": _number("scan_depth"),
+    "priority": _number("priority"),
     "ignore_on_max_context": _set("priority", float(_LAST_PRIORITY)),
     "match_full_word": _set("full_words", value=True),
     "match_partial_word": _set("full_words", value=False),
