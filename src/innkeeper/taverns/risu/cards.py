@@ -14,7 +14,7 @@ from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.prompt.errors import FormatError, Where
 from innkeeper.taverns.risu.inputs import RisuInputs
-from innkeeper.taverns.risu.line import PromptLine, line, pushed
+from innkeeper.taverns.risu.line import PromptLine, line, pushed, split_thoughts
 from innkeeper.taverns.risu.lore.activation import ActiveLore
 from innkeeper.taverns.risu.request_flags import SLOT
 from innkeeper.taverns.risu.sections import merges, replaced_note, trigger_lines, with_positions
@@ -32,7 +32,6 @@ _AUTOMATIC: Final = 3
 """The user's newest messages that get a point of the cache behind a chat card."""
 _CHAT_ML: Final = re.compile(r"<\|im_start\|>(.*?)(?:<\|im_end\|>|$)", re.DOTALL)
 _SPEAKER: Final = re.compile(r"(system|user|assistant)(?:<\|im_sep\|>|[ \n])")
-_THOUGHTS: Final = re.compile(r"<Thoughts>(.+)</Thoughts>", re.DOTALL)
 ORDERED: Final = {"personaPrompt": "persona", "authorNote": "authornote"}
 """The names of sections in the order of a prompt without a template, where they are others."""
 
@@ -91,7 +90,11 @@ class Template:
             yield from self._chat_ml(card, index)
 
     def _expanded(self, text: str, **changes: str) -> str:
-        return self.inputs.expand(with_positions(text, self.lore), counting=self.counting, **changes)
+        return self.inputs.expand(
+            with_positions(text, self.lore, max(self.inputs.compat.nested_positions, 1)),
+            counting=self.counting,
+            **changes,
+        )
 
     def _injected(self, text: str, location: str) -> str:
         """The text of a card with the entries that are merged into cards of its type."""
@@ -149,10 +152,8 @@ def read_chat_ml(text: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
         speaker = _SPEAKER.match(match[1])
         role = speaker[1] if speaker else "user"
         content = strip(match[1][speaker.end() :] if speaker else match[1])
-        thoughts = _THOUGHTS.search(content)
-        if thoughts:
-            content = strip(content[: thoughts.start()] + content[thoughts.end() :])
-        yield role, content, (thoughts[1],) if thoughts else ()
+        content, thought = split_thoughts(content)
+        yield role, strip(content), () if thought is None else (thought,)
 
 
 def ordered_lines(

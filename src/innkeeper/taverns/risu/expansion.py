@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from innkeeper.macros.cbs import CbsScope, expand
+from innkeeper.macros.cbs import CbsScope, Expanded, expand
+from innkeeper.macros.engine.errors import MacroLimitError
 
 
 class CbsExpander:
@@ -20,11 +21,17 @@ class CbsExpander:
         self._reported: set[str] = set()
 
     def __call__(self, text: str, **changes: Any) -> str:
-        """The text with its macros expanded; ``changes`` are fields of the scope that are other ones here."""
+        """The text with its macros expanded; ``changes`` are fields of the scope that are other ones here.
+
+        One that takes more than the limits allow stays as it is, and is reported.
+        """
         if "{" not in text and "<" not in text:
             return text
         scope = msgspec.structs.replace(self.scope, **changes) if changes else self.scope
-        expanded = expand(text, scope)
+        try:
+            expanded = expand(text, scope)
+        except MacroLimitError as error:
+            expanded = Expanded(text, {}, (error.message,))
         for name, value in expanded.variables.items():
             if value is None:
                 self.variables.pop(name, None)

@@ -12,7 +12,8 @@ from innkeeper.prompt import Note
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.prompt.data import EMPTY
 from innkeeper.taverns.risu.inputs import RisuInputs, RisuMessage
-from innkeeper.taverns.risu.line import PromptLine, line
+from innkeeper.taverns.risu.line import PromptLine, line, split_thoughts
+from innkeeper.taverns.risu.lore.compiled import without_tags
 from innkeeper.taverns.risu.request_flags import SLOT
 from innkeeper.taverns.risu.triggers.run import run_triggers
 from innkeeper.taverns.risu.triggers.trigger import TriggerInputs
@@ -23,8 +24,7 @@ NEW_CHAT_MEMO: Final = "NewChat"
 EXAMPLE_MEMO: Final = "NewChatExample"
 UNKNOWN_SPEAKER: Final = "Unknown Character"
 GROUP_TEMPLATE: Final = "<{{char}}'s Message>\n{{slot}}\n</{{char}}'s Message>"
-_THOUGHTS: Final = re.compile(r"<Thoughts>(.+)</Thoughts>", re.DOTALL)
-_INLAYS: Final = re.compile(r"\{\{(?:inlay|inlayed|inlayeddata)::.*?\}\}")
+_INLAYS: Final = re.compile(r"\{\{(?:inlay|inlayed|inlayeddata)::")
 _EXAMPLES: Final = Origin(OriginAsset.CHARACTER, "mes_example")
 _ENGINE: Final = Origin(OriginAsset.ENGINE, "history")
 
@@ -144,17 +144,16 @@ def _message_line(inputs: RisuInputs, message: RisuMessage, index: int, count: i
         return _line_of(message, role, message.data, message.thoughts)
     text = inputs.edit(message.data, index, message.role)
     if message.role == "char" and "{{" in text:
-        text = _INLAYS.sub("", text)
+        text = without_tags(text, _INLAYS)
     name = _label(inputs, message)
     if name is not None:
         template = inputs.expand(inputs.db.group_template or GROUP_TEMPLATE, char=name)
         text, role = template.replace(SLOT, text, 1), inputs.db.group_other_bot_role
     thoughts = message.thoughts
-    match = _THOUGHTS.search(text) if "<Thoughts>" in text else None
-    if match is not None:
-        depth = inputs.prompts.max_thought_tag_depth
-        thoughts += (match[1],) if depth == -1 or depth - count <= index else ()
-        text = text[: match.start()] + text[match.end() :]
+    text, thought = split_thoughts(text)
+    depth = inputs.prompts.max_thought_tag_depth
+    if thought is not None and (depth == -1 or depth - count <= index):
+        thoughts += (thought,)
     return _line_of(message, role, text, thoughts)
 
 

@@ -15,6 +15,7 @@ import msgspec
 from innkeeper.content.entry import LorePosition, Spelling
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.macros.cbs import CbsScope, default_variables
+from innkeeper.macros.engine.errors import MacroLimitError
 from innkeeper.prompt import Message, Note, NoteKind, State
 from innkeeper.prompt.block import Origin, OriginAsset
 from innkeeper.prompt.data import EMPTY, FrozenDict, thaw
@@ -113,7 +114,11 @@ class RisuInputs:
         scope = msgspec.structs.replace(
             self.expand.scope, chat_index=index, role=role, chat_role=role, is_first_message=index < 0
         )
-        return self.scripts.run(text, _WHEN_SENT, scope).text
+        try:
+            return self.scripts.run(text, _WHEN_SENT, scope).text
+        except MacroLimitError as error:
+            self.notes.append(Note(NoteKind.LIMIT, error.message))
+            return text
 
     @property
     def model(self) -> str:

@@ -70,6 +70,17 @@ def pushed(lines: list[PromptLine], new: Iterable[PromptLine], *, merges: bool) 
             lines.append(item)
 
 
+_OPEN, _CLOSE = "<Thoughts>", "</Thoughts>"
+
+
+def split_thoughts(text: str) -> tuple[str, str | None]:
+    """A text without its thoughts, which reach from the first mark to the last, and these; None without any."""
+    start, end = text.find(_OPEN), text.rfind(_CLOSE)
+    if start < 0 or end <= start + len(_OPEN):
+        return text, None
+    return text[:start] + text[end + len(_CLOSE) :], text[start + len(_OPEN) : end]
+
+
 def trimmed(item: PromptLine) -> PromptLine:
     """The line without white space around its text."""
     return msgspec.structs.replace(item, pieces=strip_pieces(item.pieces, blanks=WHITE_SPACE))

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.taverns.risu.inputs import RisuInputs, names_of
 from innkeeper.taverns.risu.line import PromptLine, line
@@ -17,7 +18,7 @@ from innkeeper.taverns.risu.request_flags import SLOT
 
 _ROLE_MARK: Final = re.compile(r"@@@?(user|assistant|system)\n")
 _ORIGINAL: Final = "{{original}}"
-_POSITION: Final = re.compile(r"\{\{position::(.*?)\}\}")
+_POSITION: Final = re.compile(r"\{\{position::([^{}\n]*)\}\}")
 BEHIND_DESCRIPTION: Final = ("after_desc", "personality", "scenario")
 _PERSONALITY: Final = "\n\nDescription of {{char}}: "
 _SCENARIO: Final = "\n\nCircumstances and context of the dialogue: "
@@ -122,8 +123,9 @@ def lore_line(inputs: RisuInputs, each: ActiveLore, lore: Sequence[ActiveLore]) 
     return line(each.role, inputs.expand(text), origin, "lorebook")
 
 
-def with_positions(text: str, lore: Sequence[ActiveLore], depth: int = 1) -> str:
+def with_positions(text: str, lore: Sequence[ActiveLore], depth: int) -> str:
     """The text with ``{{position::x}}`` replaced by the entries at ``pt_x``, ``depth`` levels deep, before any macro."""
+    charge("lore", 1 + len(text) // 32, len(text))
     if depth <= 0 or "{{position::" not in text:
         return text
 

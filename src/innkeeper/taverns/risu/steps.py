@@ -207,7 +207,7 @@ def _add_depth_prompt(inputs: RisuInputs, lines: list[PromptLine]) -> None:
     text, depth = note.get("prompt"), note.get("depth")
     if not isinstance(text, str) or not text or not isinstance(depth, int):
         return
-    at = len(lines) - depth
+    at = len(lines) - max(min(depth, 2 * len(lines)), 0)  # counted as JavaScript does, from the end once more
     origin = Origin(OriginAsset.CHARACTER, "depth_prompt")
     lines.insert(max(at + len(lines), 0) if at < 0 else at, line("system", inputs.expand(text), origin, "depth_prompt"))
 

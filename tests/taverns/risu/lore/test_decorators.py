@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.taverns.risu.lore.decorators import LoreInjection, leading_integer, read_decorators
+from innkeeper.taverns.risu.lore.decorators import LoreInjection, read_decorators
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("no head", {"text": "no head"}),
@@ -22,6 +22,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
         "@@inject_replace old\n@@inject_lore Base\nnew",
         {"injection": LoreInjection(operation="replace", location="Base", param="old", lore=True)},
     ),
+    ("@@depth 2px\nK", {"depth": 2}),
+    (f"@@depth {'9' * 5000}\nK", {"depth": 2**31, "text": "K"}),
     ("@@disable_ui_prompt x\n@@@role user\nK", {"role": "user"}),
     ("@@scan_depth 3\n@@instruct_depth 2\n@@@depth 1\nK", {"scan_depth": 3, "depth": 1, "position": "depth"}),
 ]
@@ -32,10 +34,3 @@ def test_heads(content: str, expected: dict[str, Any]) -> None:
     """What each says, and what is left."""
     read = read_decorators(content)
     assert {name: getattr(read, name) for name in expected} == expected
-
-
-@pytest.mark.parametrize(("text", "number"), [("12px", 12), (" -3", -3), ("+4.9", 4), ("", None), ("x1", None)])
-def test_numbers_are_read_as_javascript_does(text: str, number: int | None) -> None:
-    """From the beginning, as far as there are digits."""
-    read = leading_integer(text)
-    assert read == number if number is not None else read != read  # noqa: PLR0124 - NaN

@@ -309,6 +309,7 @@ class _Activation:
     def _matches(self, query: KeyQuery, searched: Sequence[_Texts]) -> Iterator[LoreMatch]:
         """Each match, text by text, key by key."""
         texts = [item for part in searched for item in zip(part.names, part.texts, part.hits, strict=True)]
+        charge("lore", 1 + len(texts))
         for name, text, hits in texts[:1] if query.patterns and self.query.first_text_only else texts:
             for pattern, key in zip(query.patterns, query.keys, strict=False):
                 if pattern is not None and self._regex.valid(pattern) and self._regex.matches(pattern, text):

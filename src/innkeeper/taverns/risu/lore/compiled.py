@@ -19,7 +19,7 @@ from innkeeper.taverns.risu.lore.decorators import Decorators, Query, read_decor
 from innkeeper.taverns.risu.lore.entry import CHILD, LoreEntry
 from innkeeper.text.javascript.values import strip
 
-_COMMENTS: Final = re.compile(r"\{\{(?://|comment:).*?\}\}")
+_COMMENTS: Final = re.compile(r"\{\{(?://|comment:)")
 _STEPS_AN_ENTRY: Final = 40
 _ENTRY_BYTES: Final = 4096
 _CHARACTERS_A_STEP: Final = 32
@@ -143,7 +143,19 @@ class ReadyLore:
 def searched_text(text: str) -> str:
     """Return a text as keys are searched in it: in lower case, without macros that are comments."""
     lowered = text.lower()
-    return _COMMENTS.sub("", lowered) if "{{" in lowered else lowered
+    return without_tags(lowered, _COMMENTS) if "{{" in lowered else lowered
+
+
+def without_tags(text: str, opening: re.Pattern[str]) -> str:
+    """Return a text without the tags that begin so, each to the first closing braces in its line."""
+    lines = text.split("\n")
+    for number, whole in enumerate(lines):
+        parts, end = [], 0
+        while (match := opening.search(whole, end)) and (close := whole.find("}}", match.end())) >= 0:
+            parts.append(whole[end : match.start()])
+            end = close + 2
+        lines[number] = "".join([*parts, whole[end:]])
+    return "\n".join(lines)
 
 
 def _split(keys: str) -> tuple[str, ...]:

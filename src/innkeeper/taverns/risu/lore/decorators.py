@@ -8,13 +8,12 @@ expanded.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
 import msgspec
 
-from innkeeper.text.javascript.values import strip
+from innkeeper.text.javascript.values import parse_int, strip
 
 MARK: Final = "@@"
 _FALLBACK: Final = "@@@"
@@ -22,7 +21,7 @@ _ROLES: Final = ("user", "assistant", "system")
 _POSITIONS: Final = ("after_desc", "before_desc", "personality", "scenario")
 _NO_UI_PROMPTS: Final = ("post_history_instructions", "system_prompt")
 _LAST_PRIORITY: Final = -1000
-_LEADING_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+_DEEPEST: Final = 2**31
 
 Force = Literal["activate", "dont_activate", "keep", "leave"]
 """What decides about an entry before its keys: the decorators of these names, and the records of former matches."""
@@ -99,7 +98,7 @@ def _read(read: Decorators, name: str, arguments: Sequence[str]) -> bool:
     """Take one decorator; whether it is accepted."""
     first = arguments[0] if arguments else ""
     if name in _CONDITIONS:
-        number = leading_integer(first)
+        number = parse_int(first)
         if not math.isnan(number) or name == "probability":
             read.conditions.append(Condition(name, number))
             return True
@@ -129,17 +128,11 @@ _FORCES: Final[dict[str, Force]] = {
 }
 
 
-def leading_integer(text: str) -> float:
-    """Return the whole number at the beginning of a text, as JavaScript's ``parseInt``; NaN without one."""
-    match = _LEADING_INTEGER.match(strip(text))
-    return float(int(match[0])) if match else math.nan
-
-
 def _depth(kind: str) -> Callable[[Decorators, str], bool]:
     def take(read: Decorators, argument: str) -> bool:
-        number = leading_integer(argument)
+        number = parse_int(argument)
         if not math.isnan(number):
-            read.position, read.depth = kind, int(number)
+            read.position, read.depth = kind, int(max(min(number, _DEEPEST), -_DEEPEST))
         return not math.isnan(number)
 
     return take
@@ -161,7 +154,7 @@ def _number(field: str) -> Callable[[Decorators, str], bool]:
     """Set a field to a number, or to NaN."""
 
     def take(read: Decorators, argument: str) -> bool:
-        setattr(read, field, leading_integer(argument))
+        setattr(read, field, parse_int(argument))
         return True
 
     return take
