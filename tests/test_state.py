@@ -16,7 +16,6 @@ from innkeeper.lazy import EXTRAS
 from innkeeper.service.guard.grants import Grant
 from innkeeper.service.inspector.surface import Inspector
 from innkeeper.service.telemetry import spans
-from innkeeper.taverns import TAVERNS
 from innkeeper.tokens import default_counter
 from tests.shared import ROOT
 
@@ -103,7 +102,6 @@ def test_examples_in_the_wheel() -> None:
 
 
 NOT_YET: Final = {
-    "RisuAI's language and modules": "risu" not in TAVERNS,
     "extensions in JavaScript": find_spec("innkeeper.extensions") is None,
 }
 """What is not there, and that it is not."""
