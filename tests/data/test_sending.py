@@ -46,7 +46,7 @@ class Model:
             for word, status in self.failing.items():
                 if word in text:
                     raise HttpError(f"status {status}", status=status, headers={}, sample="")
-            return Reply(f"Yes: {text}", usage={"prompt_tokens": 20, "completion_tokens": 100})
+            return Reply(f"Yes: {text}", usage={"prompt_tokens": 12, "completion_tokens": 100})
         finally:
             with self._lock:
                 self.at_once -= 1
@@ -68,7 +68,7 @@ def test_answers_beside_their_rows(tmp_path: Path) -> None:
     model = Model()
     report, rows, sender = send(tmp_path, model, at_once=3)
     assert [row["answer"] for row in rows] == [f"Yes: {row['message']}" for row in ROWS]
-    assert {(row["ended"], row["input_tokens"], row["output_tokens"]) for row in rows} == {("stop", 20, 100)}
+    assert {(row["ended"], row["input_tokens"], row["output_tokens"]) for row in rows} == {("stop", 12, 100)}
     assert json.loads(rows[0]["messages"])[-1]["content"] == ROWS[0]["message"]
     assert sender.spent == pytest.approx(sum(row["paid"] for row in rows))
     assert (report.rows, report.errors, len(model.asked)) == (23, 0, 23)
@@ -101,7 +101,7 @@ def test_a_budget_ends_the_run(tmp_path: Path) -> None:
     first, second = Model(), Model()
     with pytest.raises(BudgetError):
         send(tmp_path, first, budget=0.01)
-    paid = 0.00105 * len(first.asked)
+    paid = 0.00103 * len(first.asked)
     assert 0 < paid <= 0.01
     _, rows, sender = send(tmp_path, second, budget=1.0)
     assert len(first.asked) + len(second.asked) == 23

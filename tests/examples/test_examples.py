@@ -14,6 +14,7 @@ from innkeeper.content.files.formats import open_card, sniff
 from innkeeper.content.files.loading import load_chat, load_lorebook, load_persona, load_preset_file
 from innkeeper.content.validation import validate
 from innkeeper.conversation import ConversationState, TurnInput, profile_turn
+from innkeeper.data import BatchSettings, build_batch, open_rows
 from innkeeper.taverns.profiles import open_profile
 from tests.shared import ROOT
 
@@ -40,6 +41,7 @@ CASES = [
     Case("plain.instruct.json", "instruct template", load_preset_file),
 ]
 PROFILE = "profile.toml"
+ROWS = "rows.jsonl"
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.file)
@@ -53,7 +55,7 @@ def test_flawless(case: Case) -> None:
 def test_all_are_tested() -> None:
     """Every example is in the list above, and in the README beside it."""
     files = {path.name for path in EXAMPLES.iterdir() if path.is_file() and path.suffix not in {".py", ".md"}}
-    assert files == {PROFILE, *(case.file for case in CASES)}
+    assert files == {PROFILE, ROWS, *(case.file for case in CASES)}
     readme = (EXAMPLES / "README.md").read_text("utf-8")
     assert all(f"`{name}`" in readme for name in files)
 
@@ -137,3 +139,12 @@ def test_the_script_writes_a_picture(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     path.write_bytes(draw.png(draw.draw()))
     assert sniff(path).kind == "image"
     assert sniff(path).container == "png"
+
+
+def test_rows() -> None:
+    """Every row of the dataset is built, each with an id of its own."""
+    source = open_rows([str(EXAMPLES / ROWS)])
+    settings = BatchSettings(roots=source.roots, request={"tavern": "silly", "now": NOW})
+    made = [row for table in source.shards(100) for row in build_batch(table, settings).to_pylist()]
+    assert [row["error"] for row in made] == [None] * len(made)
+    assert len({row["id"] for row in made}) == len(made) > 3

@@ -120,8 +120,11 @@ class InnkeeperError(Exception):
         return facts
 
     def __str__(self) -> str:
-        """The first part of `render`: place and message."""
-        location = str(self.where) if self.where else ""
+        """The first part of `render`: place and message. A path that the message begins with is not said twice."""
+        where = self.where
+        if where is not None and where.path and self.message.startswith(f"{where.path} "):
+            where = msgspec.structs.replace(where, path=None)
+        location = str(where) if where else ""
         return _shown(f"{location}: {self.message}" if location else self.message)
 
     def __reduce__(self) -> tuple[Any, ...]:

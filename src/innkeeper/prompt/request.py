@@ -129,7 +129,7 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
             request = convert(fields, cls, dec_hook=_decode)
         except Misfit as error:
             where = Where(asset="request", path=error.path or None)
-            raise FormatError(f"build request: {error.problem}", where=where) from error
+            raise FormatError(f"{error.path or 'a build request'} {error.problem}", where=where) from error
         except RecursionError as error:
             raise LimitError("the nesting of the request", limit="MAX_DEPTH", allowed=MAX_DEPTH) from error
         return _also_mended(request, mended)

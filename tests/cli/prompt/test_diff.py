@@ -64,7 +64,7 @@ def test_a_page(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         ("{", ":1:2: not JSON"),
         ('{"innkeeper_replay": 9}', "format 9"),
         ('{"innkeeper_replay": 1}', "must be text"),
-        ('{"tavern": 5}', "request"),
+        ('{"tavern": 5}', "tavern must be text"),
     ],
     ids=["missing", "no-json", "another-version", "cut", "no-request"],
 )

@@ -123,6 +123,7 @@ def test_permissions() -> None:
     assert refused.status_code == 403
     reply = ask(FRIENDLY, "POST", CONSTRUCT, {"Origin": FRIEND, "Sec-Fetch-Site": "cross-site"}, json=DOCUMENT)
     assert (reply.status_code, reply.headers["access-control-allow-origin"]) == (200, FRIEND)
+    assert reply.headers["access-control-expose-headers"] == "*"  # rates, request ids, replay: a page may read them
     keyed = ask(KEYED, "GET", "/api/health", {"Origin": "http://evil.example", "X-API-Key": "other"})
     assert keyed.status_code == 200
     assert "access-control-allow-origin" not in keyed.headers

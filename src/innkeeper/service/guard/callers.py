@@ -156,7 +156,7 @@ def permissions(headers: Mapping[str, str], settings: Settings, *, preflight: bo
     origin = headers.get("origin")
     if origin is None or origin not in settings.cors_origins:
         return {}
-    granted = {"access-control-allow-origin": origin, "vary": "Origin"}
+    granted = {"access-control-allow-origin": origin, "access-control-expose-headers": "*", "vary": "Origin"}
     if preflight:
         granted |= {
             "access-control-allow-methods": _METHODS,
