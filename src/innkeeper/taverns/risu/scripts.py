@@ -27,7 +27,7 @@ MAX_RISU_SCRIPTS: Final = 2_000
 MAX_SCRIPT_OUTPUT: Final = 8 * 1024 * 1024
 """Characters that the scripts of one build may write (a note; a replacement that writes more is left out)."""
 
-_ATTRIBUTES: Final = re.compile("<(.+?)>")
+_ATTRIBUTES: Final = re.compile(r"<([^<>\n]+)>")
 _FLAGS: Final = "dgimsuvy"
 _NUMBER: Final = re.compile(r"(?<!\$)\$([0-9]+)")
 _MOVES: Final = ("move_top", "move_bottom")
