@@ -55,8 +55,8 @@ PEERS_IN := $(VENV)/.installed-$(PEERS)
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' Makefile
 
-demo: $(RUN) ## show a whole turn, from card to answer, on this machine
-	@$(BIN)/innkeeper demo
+demo: $(RUN) ## show a whole turn, from card to answer, on this machine; TAVERN=risu builds it by another tavern's rules
+	@$(BIN)/innkeeper demo $(if $(TAVERN),--tavern $(TAVERN))
 
 test: $(READY) ## everything a change must pass: tests, as they go, and beside them checks, whose words come last
 	@log=$$(mktemp); $(MAKE) --no-print-directory --keep-going check >$$log 2>&1 & checks=$$!; \

@@ -67,6 +67,8 @@ def _cases_of(file: Path, *, explicit: bool) -> Iterator[Case]:
         if explicit:
             raise FormatError("a case file is a JSON list of cases", where=Where(asset=str(file)))
         return
+    if not explicit and not any(isinstance(raw, dict) and "input" in raw for raw in data):
+        return  # facts of another kind, such as a table of models
     base = _read(file.with_name("_base.json")) if file.with_name("_base.json").exists() else EMPTY
     for index, raw in enumerate(data):
         if not isinstance(raw, dict) or "input" not in raw:

@@ -22,6 +22,7 @@ import click
 import innkeeper
 from innkeeper.cli.app.commands import examples as example_lines
 from innkeeper.cli.app.commands import json_option
+from innkeeper.cli.settings.completion import TAVERN_NAMES, offered
 from innkeeper.lazy import install_line
 from innkeeper.prompt import UnavailableError, Where
 from innkeeper.prompt.text import count_of
@@ -56,10 +57,18 @@ TEMPERATURE: Final = 0.3
 @click.command()
 @click.option("--seed", type=int, default=7, show_default=True, help="What all chance is drawn from, the model's too.")
 @click.option("--max-tokens", type=int, default=48, show_default=True, help="How long the answer may be.")
+@click.option(
+    "--tavern",
+    metavar="NAME",
+    default="silly",
+    show_default=True,
+    shell_complete=offered(lambda: TAVERN_NAMES),
+    help="The tavern that builds the prompt.",
+)
 @click.option("--no-model", is_flag=True, help="Build the prompt, but ask nobody.")
 @click.option("--examples", "folder", type=click.Path(path_type=Path), help="Take the files from this folder.")
 @json_option
-def demo(*, seed: int, max_tokens: int, no_model: bool, folder: Path | None, as_json: bool) -> None:
+def demo(*, seed: int, max_tokens: int, tavern: str, no_model: bool, folder: Path | None, as_json: bool) -> None:
     """Show a whole turn: a card, a persona, a lorebook and a chat become a prompt, and a small local model answers it.
 
     Then the same card is asked over HTTP, as OpenAI's clients ask. Without a key and without a provider. The first run downloads
@@ -70,6 +79,7 @@ def demo(*, seed: int, max_tokens: int, no_model: bool, folder: Path | None, as_
 
     stage = _Stage(as_json=as_json)
     request, files = demo_request(folder, seed=seed, max_tokens=max_tokens)
+    request = request.with_(tavern=tavern)
     stage.say(f"Read {', '.join(files)}", files=files)
     if no_model:
         stage.next_turn(_planned(stage, request, None), "Stay ashore.", None)
