@@ -8,10 +8,12 @@ from typing import Final
 
 import msgspec
 
-from innkeeper.prompt import Note
+from innkeeper.prompt import Note, NoteKind
+from innkeeper.prompt.allowance import AllowanceError
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.prompt.data import EMPTY
-from innkeeper.taverns.risu.inputs import RisuInputs, RisuMessage
+from innkeeper.prompt.errors import LimitError
+from innkeeper.taverns.risu.inputs import TYPED, RisuInputs, RisuMessage
 from innkeeper.taverns.risu.line import PromptLine, line, split_thoughts
 from innkeeper.taverns.risu.lore.compiled import without_tags
 from innkeeper.taverns.risu.request_flags import SLOT
@@ -34,17 +36,18 @@ def expanded_messages(inputs: RisuInputs) -> list[RisuMessage]:
 
     What is neither the user's nor the character's is not expanded.
     """
-    messages, seen = list(inputs.all_messages), inputs.expand.scope.messages
+    messages, seen = list(inputs.all_messages), [message.stored for message in inputs.all_messages]
+    inputs.expand.scope = msgspec.structs.replace(inputs.expand.scope, messages=seen)
     for index, message in enumerate(messages):
         if message.role in ("char", "user") and ("{" in message.data or "<" in message.data):
             data = inputs.expand(message.data, run_variables=True)
             messages[index] = msgspec.structs.replace(message, data=data)
-            seen[index]["data"] = data  # type: ignore[index] # the list is this build's own
+            seen[index]["data"] = data
     return messages
 
 
-class StartTriggers(msgspec.Struct, frozen=True):
-    """What the triggers of a start leave: the messages, texts for the prompt (``start`` …), and the tokens of these."""
+class TriggeredChat(msgspec.Struct, frozen=True):
+    """What triggers leave: the messages, texts for the prompt (``start`` …), and the tokens of these."""
 
     messages: Sequence[RisuMessage]
     prompts: Mapping[str, str] = EMPTY
@@ -53,25 +56,31 @@ class StartTriggers(msgspec.Struct, frozen=True):
     notes: tuple[Note, ...] = ()
 
 
-def start_triggers(inputs: RisuInputs, count: Callable[[str], int]) -> StartTriggers:
-    """Run the triggers that run when a prompt is made. Messages that they change are the character's from then on."""
-    before = {
-        id(seen): message for seen, message in zip(inputs.expand.scope.messages, inputs.all_messages, strict=True)
-    }
+def triggered(
+    inputs: RisuInputs, mode: str, messages: Sequence[RisuMessage], count: Callable[[str], int]
+) -> TriggeredChat:
+    """Run the triggers of a mode on messages. Those that they change are the character's words from then on."""
+    seen = [message.stored for message in messages]
+    before = {id(each): message for each, message in zip(seen, messages, strict=True)}
     character = inputs.character
     trigger_inputs = TriggerInputs(
-        scope=inputs.expand.scope,
+        scope=msgspec.structs.replace(inputs.expand.scope, messages=seen),
         lorebook=[entry for entry in character.global_lore if isinstance(entry, Mapping)],
         author_note=inputs.chat.note,
         global_note=character.replace_global_note,
         count=count,
     )
-    outcome = run_triggers(inputs.triggers, "start", trigger_inputs)
+    try:
+        outcome = run_triggers(inputs.triggers, mode, trigger_inputs)
+    except LimitError as error:
+        if isinstance(error, AllowanceError):
+            raise
+        return TriggeredChat(messages, notes=(Note(NoteKind.LIMIT, f"triggers are given up: {error.message}"),))
     if outcome is None:
-        return StartTriggers(inputs.messages)
+        return TriggeredChat(messages)
     inputs.variables.update({name: value for name, value in outcome.variables.items() if value is not None})
     origin = Origin(OriginAsset.CHARACTER, "triggerscript")
-    messages = [
+    changed = [
         before.get(id(each))
         or RisuMessage(
             role=str(each["role"]),
@@ -81,9 +90,18 @@ def start_triggers(inputs: RisuInputs, count: Callable[[str], int]) -> StartTrig
         )
         for index, each in enumerate(outcome.messages)
     ]
-    cut = {id(message) for message in inputs.all_messages} - {id(message) for message in inputs.messages}
-    shown = [message for message in messages if id(message) not in cut]
-    return StartTriggers(shown, outcome.prompts, outcome.tokens, outcome.stop_sending, outcome.notes)
+    return TriggeredChat(changed, outcome.prompts, outcome.tokens, outcome.stop_sending, outcome.notes)
+
+
+def typed_messages(inputs: RisuInputs, count: Callable[[str], int]) -> list[RisuMessage]:
+    """The messages with the new one as it goes into the chat: after the triggers and the scripts for what is typed."""
+    if not inputs.all_messages or inputs.all_messages[-1].id != TYPED:
+        return list(inputs.all_messages)
+    chat = triggered(inputs, "input", inputs.all_messages[:-1], count)
+    inputs.notes.extend(chat.notes)
+    new = inputs.all_messages[-1]
+    text = inputs.edit(new.data, len(chat.messages), "user", "editinput").text
+    return [*chat.messages, msgspec.structs.replace(new, data=text)]
 
 
 def example_lines(inputs: RisuInputs) -> list[PromptLine]:
@@ -125,7 +143,7 @@ def greeting_lines(inputs: RisuInputs) -> list[PromptLine]:
         return []
     text = inputs.greeting
     if text is None:
-        text = inputs.edit(inputs.expand(inputs.character.greeting(inputs.chat.fm_index)), -1, "char")
+        text = inputs.edit(inputs.expand(inputs.character.greeting(inputs.chat.fm_index)), -1, "char").text
     named = inputs.prompts.send_name
     content = f"{inputs.name}: {text}" if named else text
     origin = Origin(OriginAsset.CHARACTER, "first_mes")
@@ -142,7 +160,10 @@ def _message_line(inputs: RisuInputs, message: RisuMessage, index: int, count: i
     role = {"char": "assistant"}.get(message.role, message.role)
     if message.role not in ("char", "user"):
         return _line_of(message, role, message.data, message.thoughts)
-    text = inputs.edit(message.data, index, message.role)
+    edited = inputs.edit(message.data, index, message.role)
+    text = edited.text
+    if edited.stored is not None and message.id is not None:
+        inputs.rewrites[message.id] = edited.stored
     if message.role == "char" and "{{" in text:
         text = without_tags(text, _INLAYS)
     name = _label(inputs, message)

@@ -28,7 +28,7 @@ from innkeeper.taverns.risu.expansion import CbsExpander
 from innkeeper.taverns.risu.group import GroupMember, next_speakers
 from innkeeper.taverns.risu.imports import UNREAD, imported_preset, is_risu_preset, stored_character
 from innkeeper.taverns.risu.lore.entry import LoreEntry, book_entries, stored_entries
-from innkeeper.taverns.risu.scripts import ScriptRunner, read_scripts
+from innkeeper.taverns.risu.scripts import RewrittenText, ScriptRunner, read_scripts
 from innkeeper.taverns.risu.stored import (
     Card,
     PromptSettings,
@@ -44,8 +44,11 @@ from innkeeper.taverns.risu.triggers.trigger import Trigger, read_triggers
 _PRESET_RESPONSE: Final = 300
 """Tokens of a reply where a preset of RisuAI's does not say."""
 
-_WHEN_SENT: Final = "editprocess"
-"""The mode of regex scripts that run on what is sent."""
+TYPED: Final = "message"
+"""The id of the message that is new."""
+
+_LARGEST: Final = {"gpt35": 4_000, "gpt35_16k": 16_000, "gpt4": 8_000, "deepai": 3_000}
+"""Windows of old models, in tokens, whatever the settings say."""
 
 _USUAL_WINDOW: Final = 4000
 """The window that macros read where there is none."""
@@ -76,7 +79,8 @@ class RisuInputs:
     """The inputs of the steps.
 
     ``character`` is who answers, ``group`` the group it is of. ``messages`` are shown ones: cut off where the chat is.
-    ``greeting`` is the one that the chat brings, None where the card's is to be used. ``notes`` are those of the scripts.
+    ``greeting`` is the one that the chat brings, None where the card's is to be used. ``notes`` are those of the scripts, and
+    ``rewrites`` the texts that these want messages to have, by the messages' ids.
     ``limits_reply`` says that somebody has said how long a reply may be.
     """
 
@@ -96,29 +100,30 @@ class RisuInputs:
     greeting: str | None
     speaker_names: Mapping[str, str]
     variables: MutableMapping[str, Any]
-    goes_on: bool
+    generation: str
     limits_reply: bool
     scripts: ScriptRunner
     triggers: tuple[Trigger, ...]
     notes: list[Note]
+    rewrites: dict[str, str]
 
     @property
     def name(self) -> str:
         """The name of who answers."""
         return self.character.nickname or self.character.name
 
-    def edit(self, text: str, index: int, role: str) -> str:
-        """What the scripts for prompts make of a text: a message of this index, or the greeting (-1)."""
-        if not any(script.mode == _WHEN_SENT for script in self.scripts.scripts):
-            return text
+    def edit(self, text: str, index: int, role: str, mode: str = "editprocess") -> RewrittenText:
+        """What the scripts of a mode make of a text: a message of this index, or the greeting (-1)."""
+        if not any(script.mode == mode for script in self.scripts.scripts):
+            return RewrittenText(text)
         scope = msgspec.structs.replace(
             self.expand.scope, chat_index=index, role=role, chat_role=role, is_first_message=index < 0
         )
         try:
-            return self.scripts.run(text, _WHEN_SENT, scope).text
+            return self.scripts.run(text, mode, scope)
         except MacroLimitError as error:
             self.notes.append(Note(NoteKind.LIMIT, error.message))
-            return text
+            return RewrittenText(text)
 
     @property
     def model(self) -> str:
@@ -134,6 +139,8 @@ def read_inputs(state: State) -> RisuInputs:
     own = thaw(own) if isinstance(own, Mapping) else {}
     fields = _database(state, assets, own)
     db = read_stored(RisuSettings, fields)
+    if db.max_context > (largest := _LARGEST.get(db.ai_model, db.max_context)):
+        db = msgspec.structs.replace(db, max_context=largest)
     group, character, names = _people(state, assets, own)
     chat = read_stored(StoredChat, _chat(state, assets, own))
     messages, greeting = _messages(state, assets, own, chat, names)
@@ -174,7 +181,7 @@ def read_inputs(state: State) -> RisuInputs:
         greeting=greeting,
         speaker_names=names,
         variables=variables,
-        goes_on=request.generation == "continue",
+        generation=request.generation,
         limits_reply="maxResponse" in fields,
         scripts=ScriptRunner(scripts, notes.append),
         triggers=(
@@ -186,6 +193,7 @@ def read_inputs(state: State) -> RisuInputs:
             ),
         ),
         notes=notes,
+        rewrites={},
     )
 
 
@@ -291,14 +299,15 @@ def _messages(
         return [_stored_message(each, index) for index, each in enumerate(chat.message) if isinstance(each, dict)], None
     ids = {name: id_ for id_, name in names.items()}
     history = list(assets.history)
+    if state.request.generation in ("regenerate", "swipe") and history and history[-1].role == "assistant":
+        history.pop()  # the reply that is made anew
     greeting = None
     if history and history[0].role == "assistant":
         greeting = history.pop(0).content
-    offset = len(assets.history) - len(history)
-    messages = [_message(each, index + offset, ids) for index, each in enumerate(history)]
+    messages = [_message(each, index, ids) for index, each in enumerate(history, int(greeting is not None))]
     if state.request.message:
         messages.append(
-            RisuMessage(role="user", data=state.request.message, id="message", origin=Origin(OriginAsset.MESSAGE))
+            RisuMessage(role="user", data=state.request.message, id=TYPED, origin=Origin(OriginAsset.MESSAGE))
         )
     return messages, greeting
 

@@ -142,7 +142,7 @@ def post_everything(inputs: RisuInputs, lore: Sequence[ActiveLore]) -> list[Prom
     at_end = [each for each in lore if each.position == "depth" and each.depth == 0]
     for assistant in (False, True):
         lines += [lore_line(inputs, each, lore) for each in at_end if (each.role == "assistant") is assistant]
-    if inputs.goes_on and merges(inputs.model):
+    if inputs.generation == "continue" and merges(inputs.model):
         lines.append(line("system", GO_ON, _ENGINE, "go_on"))
     return lines
 
@@ -164,6 +164,8 @@ def _instructions(inputs: RisuInputs) -> Iterator[PromptLine]:
         yield line("system", THINK_FIRST, _ENGINE, "postEverything")
     if inputs.group is not None:
         yield line("system", f"[Write the next reply only as {inputs.name}]", _ENGINE, "postEverything")
+    if inputs.generation == "impersonate":
+        yield line("system", f"[Write the next message as {inputs.db.username}]", _ENGINE, "postEverything")
     if character.inlay_view_screen:
         data, emotions = character.new_gen_data, ", ".join(names_of(character.emotion_images))
         texts = {"emotion": data.get("emotionInstructions"), "imggen": data.get("instructions")}

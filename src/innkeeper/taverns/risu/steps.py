@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -27,25 +28,28 @@ from innkeeper.prompt.plan import Plan
 from innkeeper.taverns.risu import sections
 from innkeeper.taverns.risu.cards import Template, ordered_lines
 from innkeeper.taverns.risu.history import (
-    StartTriggers,
+    TriggeredChat,
     example_lines,
     expanded_messages,
     greeting_lines,
     marker_lines,
     message_lines,
-    start_triggers,
+    triggered,
+    typed_messages,
 )
-from innkeeper.taverns.risu.inputs import RisuInputs, read_inputs
+from innkeeper.taverns.risu.inputs import TYPED, RisuInputs, read_inputs
 from innkeeper.taverns.risu.line import PromptLine, line, trimmed
 from innkeeper.taverns.risu.lore.activation import ActiveLore, LoreOutcome, LoreQuery, scan
 from innkeeper.taverns.risu.lore.compiled import compile_lore
 from innkeeper.taverns.risu.memory import placed, summarised
 from innkeeper.taverns.risu.request_flags import flagged, model_of
+from innkeeper.taverns.risu.triggers.run import run_triggers
+from innkeeper.taverns.risu.triggers.trigger import TriggerInputs
 from innkeeper.taverns.risu.window import MARGIN, LineCounter, fitted, without_oldest
 
 INPUTS: Final = ScratchKey[RisuInputs]("prepare")
 SECTIONS: Final = ScratchKey[dict[str, list[PromptLine]]]("sections")
-HISTORY: Final = ScratchKey[tuple[list[PromptLine], StartTriggers]]("history")
+HISTORY: Final = ScratchKey[tuple[list[PromptLine], TriggeredChat]]("history")
 MEMORY: Final = ScratchKey[tuple[list[PromptLine], list[PromptLine]]]("memory")
 ASSEMBLY: Final = ScratchKey[list[PromptLine]]("assembly")
 FLAGGED: Final = ScratchKey[tuple[PromptLine, ...]]("request_flags")
@@ -55,17 +59,22 @@ LORE: Final = ScratchKey[LoreOutcome]("lore")
 
 def _prepare(state: State, _config: NoConfig) -> None:
     inputs = read_inputs(state)
+    given, cut = {message.id: message.data for message in inputs.all_messages}, len(inputs.messages)
+    typed = typed_messages(inputs, _counter(state))
+    inputs = replace(inputs, all_messages=typed)
     messages = expanded_messages(inputs)
-    if changed := {
-        message.id or str(index): message.data
-        for index, (message, before) in enumerate(zip(messages, inputs.all_messages, strict=True))
-        if message.data != before.data
-    }:
-        own = {key.removeprefix("history-"): text for key, text in changed.items() if key.startswith("history-")}
-        state.result.stored = {"messages": own}
-        state.result.stored |= {"message": changed["message"]} if "message" in changed else {}
-    shown = messages[len(messages) - len(inputs.messages) :]
-    state.scratch[INPUTS] = replace(inputs, all_messages=messages, messages=shown)
+    _store(state, {each.id: each.data for each in messages if each.id in given and each.data != given[each.id]})
+    state.scratch[INPUTS] = replace(inputs, all_messages=messages, messages=messages[-cut:] if cut else [])
+
+
+def _store(state: State, changed: Mapping[Any, str]) -> None:
+    """Keep what the chat is to have: texts of messages by their index, and the user's new one."""
+    texts = {id_: text for id_, text in changed.items() if id_}
+    own = {id_.removeprefix("history-"): text for id_, text in texts.items() if id_.startswith("history-")}
+    stored = state.result.stored or {}
+    if texts:
+        stored["messages"] = {**stored.get("messages", {}), **own}
+        state.result.stored = {**stored, **({"message": texts[TYPED]} if TYPED in texts else {})}
 
 
 def _lore(state: State, _config: NoConfig) -> None:
@@ -106,7 +115,7 @@ def _counter(state: State) -> Callable[[str], int]:
 
 def _sections(state: State, _config: NoConfig) -> None:
     inputs, lore = state.scratch[INPUTS], state.scratch[LORE].active
-    if inputs.goes_on and not sections.merges(inputs.model):
+    if inputs.generation == "continue" and not sections.merges(inputs.model):
         message = "generation has no effect: RisuAI asks GPT and Claude alone to go on"
         state.note(NoteKind.IGNORED, message, data={"input": "generation"})
     parts = {
@@ -128,7 +137,7 @@ def _history(state: State, _config: NoConfig) -> None:
     greeting = greeting_lines(inputs)
     if greeting and state.request.greeting is not None:
         state.result.greeting, state.result.greeting_index = greeting[0].content, inputs.chat.fm_index + 1
-    started = start_triggers(inputs, _counter(state))
+    started = triggered(inputs, "start", inputs.messages, _counter(state))
     chat = message_lines(inputs, started.messages)
     state.scratch[HISTORY] = [*example_lines(inputs), *marker_lines(inputs), *greeting, *chat], started
     if started.stops:
@@ -136,6 +145,7 @@ def _history(state: State, _config: NoConfig) -> None:
     lost = [name for name in ("start", "historyend") if started.prompts.get(name) and inputs.template]
     if lost:
         state.warn(f"texts of triggers for {', '.join(lost)} are lost: a template has no place for them")
+    _store(state, inputs.rewrites)
     for note in (*inputs.notes, *started.notes):
         state.warn(note.message, kind=note.kind)
 
@@ -228,6 +238,7 @@ def _request_flags(state: State, config: RequestFlagsConfig) -> None:
         )
         for each in state.scratch[ASSEMBLY]
     ]
+    lines = _of_request_triggers(state, inputs, lines)
     model = model_of(inputs.model)
     flags = config.flags if model is None else model.flags
     if flags is None:
@@ -242,6 +253,26 @@ def _request_flags(state: State, config: RequestFlagsConfig) -> None:
         message = f"{len(before)} messages are {len(after)} for the model {inputs.model}, as its flags say"
         state.note(NoteKind.REPAIR, message, data={"flags": sorted(flags), "before": before, "after": after})
     state.scratch[FLAGGED] = changed
+
+
+def _of_request_triggers(state: State, inputs: RisuInputs, lines: list[PromptLine]) -> list[PromptLine]:
+    """The lines as triggers rewrite the request. A line that is changed is the character's."""
+    if not any(trigger.type == "request" for trigger in inputs.triggers):
+        return lines
+    data = json.dumps([{"role": each.role, "content": each.content} for each in lines], ensure_ascii=False)
+    outcome = run_triggers(inputs.triggers, "request", TriggerInputs(scope=inputs.expand.scope, display_data=data))
+    try:
+        messages = json.loads((outcome and outcome.display_data) or data)
+        changed = [(str(each["role"]), str(each["content"])) for each in messages]
+    except (ValueError, TypeError, KeyError):
+        state.warn("triggers leave a request that is no list of messages: it stays as it was")
+        return lines
+    origin = Origin(OriginAsset.CHARACTER, "triggerscript")
+    before = [(each.role, each.content) for each in lines]
+    return [
+        lines[index] if before[index : index + 1] == [each] else line(*each, origin, "trigger")
+        for index, each in enumerate(changed)
+    ]
 
 
 _GROUPS: Final[Mapping[str, BudgetGroup]] = {

@@ -1,0 +1,116 @@
+"""The life of a message: what is typed, what is sent, what is kept."""
+
+import json
+from typing import Any
+
+import pytest
+
+from innkeeper.prompt import Plan
+from innkeeper.taverns import risu
+
+CARD = {"name": "Ann", "description": "d", "first_mes": "Ahoy"}
+ROUND = [
+    {"role": "assistant", "content": "Ahoy"},
+    {"role": "user", "content": "One"},
+    {"role": "assistant", "content": "Two"},
+]
+
+
+def card(**own: Any) -> dict[str, Any]:
+    """A card with parts of RisuAI's."""
+    return {"spec": "chara_card_v3", "spec_version": "3.0", "data": {**CARD, "extensions": {"risuai": own}}}
+
+
+def script(pattern: str, out: str, kind: str) -> dict[str, Any]:
+    """A regex script."""
+    return {"comment": "", "in": pattern, "out": out, "type": kind, "flag": "", "ableFlag": False}
+
+
+def trigger(kind: str, *effects: dict[str, Any]) -> dict[str, Any]:
+    """A trigger without conditions."""
+    return {"comment": "t", "type": kind, "conditions": [], "effect": list(effects)}
+
+
+def chat(plan: Plan) -> list[str]:
+    """The chat of a plan, without the marker of its start."""
+    return [block.content for block in plan.blocks if block.slot in ("chat", "greeting")][1:]
+
+
+def test_what_is_typed_goes_through_its_scripts_and_is_kept() -> None:
+    """Scripts for what is sent change the prompt alone."""
+    own = card(customScripts=[script("boat", "ship", "editinput"), script("ship", "SHIP", "editprocess")])
+    plan = risu.build(character=own, message="A boat")
+    assert chat(plan) == ["Ahoy", "A SHIP"]
+    assert plan.stored == {"messages": {}, "message": "A ship"}
+
+
+def test_macros_of_a_message_run_once() -> None:
+    """The text without them is kept, and so are the variables."""
+    plan = risu.build(
+        character=CARD,
+        history=[*ROUND[:2], {"role": "assistant", "content": "{{setvar::x::1}}Hm"}],
+        message="{{getvar::x}}",
+    )
+    assert chat(plan) == ["Ahoy", "One", "Hm", "1"]
+    assert plan.stored == {"messages": {"2": "Hm"}, "message": "1"}
+    assert plan.variables["local"] == {"x": "1"}
+
+
+def test_triggers_of_what_is_typed() -> None:
+    """They run on the chat before the new message."""
+    own = card(
+        triggerscript=[trigger("input", {"type": "setvar", "operator": "=", "var": "n", "value": "{{lastmessage}}"})]
+    )
+    plan = risu.build(character=own, history=ROUND, message="Three {{getvar::n}}")
+    assert chat(plan)[-1] == "Three Two"
+
+
+def test_a_trigger_may_rewrite_the_request() -> None:
+    """What it leaves alone says where it is from; what is no list of messages changes nothing."""
+    effects = [
+        {
+            "type": "v2SetRequestState",
+            "index": "0",
+            "indexType": "value",
+            "value": "New",
+            "valueType": "value",
+            "indent": 0,
+        }
+    ]
+    plan = risu.build(
+        character=card(triggerscript=[trigger("request", *effects)]), message="Hi", preset={"mainPrompt": "Old"}
+    )
+    before = risu.build(character=card(), message="Hi", preset={"mainPrompt": "Old"})
+    assert plan.blocks[0].content == "New"
+    assert [block.content for block in plan.blocks[1:]] == [block.content for block in before.blocks[1:]]
+    assert plan.blocks[0].pieces[0].origin.field == "triggerscript"
+    assert json.loads(json.dumps(plan.to_messages("openai")))[0]["content"] == "New"
+
+
+@pytest.mark.parametrize("generation", ["regenerate", "swipe"])
+def test_a_reply_that_is_made_anew_is_left_out(generation: str) -> None:
+    """The user's message is the last."""
+    assert chat(risu.build(character=CARD, history=ROUND, generation=generation)) == ["Ahoy", "One"]
+
+
+def test_the_users_words_may_be_asked_for() -> None:
+    """An instruction stands at the end."""
+    plan = risu.build(character=CARD, history=ROUND, user="Ben", generation="impersonate")
+    assert plan.blocks[-1].content == "[Write the next message as Ben]"
+
+
+def test_old_models_have_their_windows() -> None:
+    """Whatever the settings say."""
+    plan = risu.build(
+        character=CARD, message="x " * 3000, model="gpt4", history=[{"role": "user", "content": "y " * 9000}]
+    )
+    assert len(chat(plan)) == 3
+    short = risu.build(
+        character=CARD,
+        message="x",
+        model="gpt4",
+        context_window=100_000,
+        history=[{"role": "user", "content": "y " * 9000}],
+    )
+    assert [block.content for block in short.blocks if block.slot == "chat"][-1] == "x"
+    assert not any("y" in block.content for block in short.blocks)
