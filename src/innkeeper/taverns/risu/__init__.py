@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Final
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from innkeeper.taverns.risu.bodies import request_body as request_body
     from innkeeper.taverns.risu.tavern import TAVERN as TAVERN
     from innkeeper.taverns.risu.tavern import build as build
     from innkeeper.taverns.risu.tavern import builder as builder
     from innkeeper.taverns.risu.tavern import to_messages as to_messages
 
-_HOMES: Final = {"tavern": ("TAVERN", "build", "builder", "to_messages")}
+_HOMES: Final = {"bodies": ("request_body",), "tavern": ("TAVERN", "build", "builder", "to_messages")}
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)
