@@ -27,7 +27,7 @@ from innkeeper.gate.ages.numeric import read_numeric_ages
 from innkeeper.gate.classifier import EMBEDDED, Classifier, ClassifierFailure, ImageClassifier, Waiter
 from innkeeper.gate.endearments import without_endearments
 from innkeeper.gate.evidence import AWAY, CONTEXTS, FAMILY, HINT, Mention, Weighed, weighed
-from innkeeper.gate.kinship import kinship_phrases
+from innkeeper.gate.kinship import beside_spouses, grown_since, kinship_phrases
 from innkeeper.gate.limits import ADULT_AGE, CLASSIFIER_SECONDS, MAX_SCAN_CHARS, MAX_SPANS
 from innkeeper.gate.tier import Extent, Relation, ScanFindings, Span
 from innkeeper.gate.words.languages import Term
@@ -374,7 +374,11 @@ def _of_persons(plain: TextView | None, mentions: list[Mention]) -> list[Mention
     """The mentions without words of romance that are of a thing: of chess, of the sea."""
     if plain is None or not any(each.category == "romantic" for each in mentions):
         return mentions
-    loved = [plain.source_span(*match.span()) for match in gate_pattern("loves_thing").finditer(plain.text)]
+    loved = [
+        plain.source_span(*match.span())
+        for name in ("loves_thing", "told_children")
+        for match in gate_pattern(name).finditer(plain.text)
+    ]
     return [
         each
         for each in mentions
@@ -396,7 +400,8 @@ def _with_families(text: str, plain: TextView | None, mentions: list[Mention]) -
     """The mentions, with those words of age set apart that only tell of a family, and of children who are asleep or away."""
     if plain is None or not any(each.category in _OF_FAMILIES for each in mentions):
         return mentions
-    depicted = sorted(each.end for each in mentions if each.category in CONTEXTS)
+    contexts = [(each.start, each.end) for each in mentions if each.category in CONTEXTS]
+    depicted = sorted(end for _, end in contexts)
 
     def spans(extents: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         return sorted(span for span in extents if not _is_together(text, depicted, span[0]))
@@ -404,7 +409,8 @@ def _with_families(text: str, plain: TextView | None, mentions: list[Mention]) -
     matches = () if gate_pattern("of_their_age").search(plain.text) else gate_pattern("away").finditer(plain.text)
     away = spans(plain.source_span(*match.span()) for match in matches)
     abroad = (match.span() for match in gate_pattern("family_abroad").finditer(text))
-    families = spans((*(plain.source_span(*extent) for extent in kinship_phrases(plain.text)), *abroad))
+    within = [*kinship_phrases(plain.text), *beside_spouses(plain, contexts)]
+    families = spans((*(plain.source_span(*extent) for extent in within), *abroad, *grown_since(text, contexts)))
     if not (away or families):
         return mentions
 

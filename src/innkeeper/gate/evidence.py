@@ -203,7 +203,13 @@ def weighed(mentions: Sequence[Mention], text: str) -> Weighed:
         if spans := [(each.start, each.end) for each in mine if each.weight >= _COUNTS and each.entry != _BARRED]:
             ages.setdefault(kind, []).extend(spans)
     contexts, reported = _contexts(classes, text)
-    grown_ups = [_span(each) for name in ("adult", "age_adult") for each in classes.get(name, ())]
+    romances = {each.start for each in classes.get("romantic", ())}
+    grown_ups = [  # an ``adult lover`` is whom somebody loves, and stands between nobody
+        _span(each)
+        for name in ("adult", "age_adult")
+        for each in classes.get(name, ())
+        if each.entry != "adult.adult" or each.end + 1 not in romances
+    ]
     if bystanders := _bystanders(classes.get("age", ()), contexts, text, grown_ups):
         ages["minor"] = [span for span in ages["minor"] if span not in bystanders]
         ages = {

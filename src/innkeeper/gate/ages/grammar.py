@@ -197,14 +197,14 @@ class _AgeReader:
     def _predicated(self, start: int, end: int, value: int, number: Number | None) -> Age | None:
         """The age that a number without a cue is: it counts nothing, and is said of somebody or answers who asked for one."""
         meaning = years_of("bare", value)
-        if meaning is None or self.view.loose or not self.original or (number is not None and number.ordinal):
+        at = bisect_right(self.hits.asks, start)
+        asked = at > 0 and start - self.hits.asks[at - 1] <= _ANSWERED
+        if meaning is None or self.view.loose or not self.original or (number is not None and number.ordinal and not asked):
             return None
         if self._is_count(end) or self._is_measured(start, end):
             return None
         first = self.view.source_span(start, start + 1)[0]
         before = self.original[max(0, first - LOOKED_AT) : first]
-        at = bisect_right(self.hits.asks, start)
-        asked = at > 0 and start - self.hits.asks[at - 1] <= _ANSWERED
         if asked or is_predicated(before, self.vocabulary, language=number.language if number else ""):
             return self.mention(start, end, meaning, "bare", "")
         return None
