@@ -28,6 +28,11 @@ from innkeeper.library import Ceilings, TextKind, Tier, TierGate, TierPolicy
         ("he kissed their kids", []),
         ("had a child lover", []),
         ("the child smiled", []),
+        ("single father of a teenage son", ["father of a teenage son"]),
+        ("my mother had me at 17", ["mother had me at 17"]),
+        ("her son is a teenager", ["her son is a teenager"]),
+        ("my 14 year old caught us", ["my 14 year old caught"]),
+        ("my 14 year old is my lover", []),
         ("", []),
     ],
 )
@@ -52,4 +57,68 @@ def test_words_of_family(text: str, phrases: list[str]) -> None:
 def test_children_asleep(text: str, *, passed: bool) -> None:
     """A family's children who are asleep or away are no part of the romance, unless somebody is of their age."""
     gate = TierGate.of(TierPolicy(adult_enabled=True))
+    assert gate.check({TextKind.USER_TEXT: text}, "nsfw", Ceilings(account=Tier.NSFW)).decision.passed is passed
+
+
+@pytest.mark.parametrize(
+    ("text", "passed"),
+    [
+        ("The firefighter carried the seven-year-old out. Later his wife kissed the soot from his face.", True),
+        ("A teenager saved a couple from drowning during their honeymoon.", True),
+        ("His wife kissed the seven-year-old.", False),
+        ("His wife kissed him. The fifteen-year-old is his wife.", False),
+        ("The fourteen-year-old bride and groom kiss.", False),
+        ("The fifteen-year-old kissed her husband.", False),
+        ("I kissed my wife, a fifteen-year-old.", False),
+        ("A fifteen-year-old girl became his bride. Her husband kissed her.", False),
+    ],
+)
+def test_children_beside_spouses(text: str, *, passed: bool) -> None:
+    """A child who is told of beside a romance of spouses is no part of it, unless the child may be one of them."""
+    assert TierGate.of().check({TextKind.USER_TEXT: text}).decision.passed is passed
+
+
+@pytest.mark.parametrize(
+    ("text", "passed"),
+    [
+        ("At 16 he left home; now, at 31, he kisses his wife.", True),
+        ("I was sixteen when my father died. I am 48 now; my lover knows.", True),
+        ("At 15 he kissed her; now, at 31, he kisses her again.", False),
+        ("At 15 she moved in. He is 31 now and kisses her.", False),
+        ("When she was 12 she met him; now she is 15 and kisses him.", False),
+        ("She was fourteen then; she is 30 now and remembers how he kissed her.", False),
+    ],
+)
+def test_grown_since(text: str, *, passed: bool) -> None:
+    """An age that is past is none of who is depicted, if the same one's age today is told before any romance."""
+    assert TierGate.of().check({TextKind.USER_TEXT: text}).decision.passed is passed
+
+
+@pytest.mark.parametrize(
+    ("text", "passed"),
+    [
+        ("The governess read the children a romance about a knight.", True),
+        ("She taught kindergarten for forty years and wrote romance novels.", True),
+        ("They met at the school where they both work, and kissed.", True),
+        ("She has lived for fifteen years and kisses him.", False),
+        ("He told the children a love story and kissed the girl of 13.", False),
+        ("What grade is she in? Sixth. He kisses her.", False),
+        ("She is thirteen and my girlfriend.", False),
+        ("I am dating a fourteen-year-old.", False),
+        ("A preteen girl and her adult lover.", False),
+        ("She becomes an adult next year. They are lovers.", False),
+    ],
+)
+def test_who_is_loved(text: str, *, passed: bool) -> None:
+    """What is told to children or of one's work is no romance of theirs; a girlfriend or an adult lover is."""
+    assert TierGate.of().check({TextKind.USER_TEXT: text}).decision.passed is passed
+
+
+@pytest.mark.parametrize(
+    ("word", "passed"),
+    [("teen", False), ("kid", False), ("kids", False), ("little boy", False), ("boy", True), ("girl", True)],
+)
+def test_words_in_the_adult_tier(word: str, *, passed: bool) -> None:
+    """A teen or a kid indicates an age by itself; a boy or a girl is common speech of adults."""
+    gate, text = TierGate.of(TierPolicy(adult_enabled=True)), f"The {word} undresses by the fire."
     assert gate.check({TextKind.USER_TEXT: text}, "nsfw", Ceilings(account=Tier.NSFW)).decision.passed is passed

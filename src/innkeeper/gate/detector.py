@@ -44,7 +44,7 @@ from innkeeper.text.offsets import SAME, SelectedRuns
 from innkeeper.text.pyregex import PatternLimitError
 from innkeeper.text.views import TURNS, TextView, turned_views, views_of
 
-DETECTOR_VERSION: Final = "11"
+DETECTOR_VERSION: Final = "12"
 """Raised whenever folding, matching or the reading of ages changes what is found."""
 
 _REMEMBERED: Final = 4_096
@@ -213,6 +213,14 @@ class Detector:
         if plain is not None:
             mentions += _in_phrases(text, plain, mentions)
         mentions.sort()  # costs less than hashing them; each is taken once
+        kin = {(each.start, each.end) for each in mentions if each.category == _KIN}
+        mentions = [
+            each
+            for each in mentions
+            if (each.start, each.end) not in kin
+            or each.category == _KIN
+            or not gate_pattern("relative").fullmatch(each.subject)
+        ]
         distinct = [each for each, before in zip(mentions, chain((None,), mentions), strict=False) if each != before]
         return without_endearments(text, _with_families(text, plain, _of_persons(plain, distinct)))
 

@@ -1,14 +1,15 @@
-"""Kinship phrases: those in which a word of age only tells of somebody's family, of a child beside spouses, or of who is grown since."""
+"""Kinship phrases: those in which a word of age only tells of a family, of a child beside spouses, or of who is grown since."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from innkeeper.gate.words.patterns import gate_pattern
 from innkeeper.text.views import TextView
 
-_PRONOUN = re.compile(r"(?i)\b(?:i|you|he|she|they|we)\b")
+_PRONOUN: Final = re.compile(r"(?i)\b(?:i|you|he|she|they|we)\b")
 
 
 def kinship_phrases(text: str) -> Iterator[tuple[int, int]]:

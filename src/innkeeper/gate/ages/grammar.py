@@ -199,7 +199,12 @@ class _AgeReader:
         meaning = years_of("bare", value)
         at = bisect_right(self.hits.asks, start)
         asked = at > 0 and start - self.hits.asks[at - 1] <= _ANSWERED
-        if meaning is None or self.view.loose or not self.original or (number is not None and number.ordinal and not asked):
+        if (
+            meaning is None
+            or self.view.loose
+            or not self.original
+            or (number is not None and number.ordinal and not asked)
+        ):
             return None
         if self._is_count(end) or self._is_measured(start, end):
             return None
