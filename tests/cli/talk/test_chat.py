@@ -59,6 +59,12 @@ def test_from_card_to_reply(room: Room) -> None:
     assert any("Hello" in message["content"] for message in sent["messages"])
 
 
+def test_answers_are_judged(room: Room) -> None:
+    """An answer that tells of a minor in a romance ends in an error."""
+    room.model.lines = ["Mia is fourteen, and a romantic evening begins."]
+    room.run(CARD, PERSONA, lines=("Hello",), code=65)
+
+
 def test_greetings(room: Room) -> None:
     """A greeting is chosen by its number, or leafed through."""
     assert "The lamp room smells of hot glass" in room.run(CARD, "--greeting", "1")

@@ -106,12 +106,16 @@ class ModelHandle:
     def answer(self, plan: Plan, on_delta: Callable[[str], Any]) -> PlanAnswer:
         """Answer a plan; ``on_delta`` is called with each piece of text.
 
-        Raises `ProviderError` and its subclasses, `DecodeError` for calls of tools that nobody runs among them.
+        Raises `TierBlockedError`, and `ProviderError` and its subclasses, among them `DecodeError` for calls of tools that nobody
+        runs.
         """
+        from innkeeper.inference.client.judged import judged_answer, texts_of
         from innkeeper.inference.client.model_clients import answered, chat_usage
         from innkeeper.inference.response.views.chat import finish_reason
 
-        response = answered(self.client.events(self.request(plan)), self.model, on_delta)
+        request = self.request(plan)
+        events = judged_answer(texts_of(request), self.client.events(request))
+        response = answered(events, self.model, on_delta)
         if response.calls:
             _refuse_calls(response)
         return PlanAnswer(response.text, finish_reason(response), chat_usage(response))

@@ -6,8 +6,8 @@ does at a door is the operator's word.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from contextlib import aclosing, closing
 from typing import Any, Final
 
 import msgspec
@@ -70,3 +70,20 @@ async def judged_events(
             yield event
     if output:
         await judged_by(judge, {**texts, TextKind.MODEL_OUTPUT.value: output}, waits=waits)
+
+
+def judged_answer(
+    texts: Mapping[str, str], events: Generator[ModelEvent], judge: Judge = block
+) -> Generator[ModelEvent]:
+    """The events of an answer in a blocking program, while it may pass. Raises `TierBlockedError`."""
+    output, due = "", _FIRST
+    with closing(events):
+        for event in events:
+            if isinstance(event, (TextDelta, ReasoningDelta)):
+                output += event.text
+                if len(output) >= due:
+                    due = int(len(output) * _GROWTH)
+                    judge({**texts, TextKind.MODEL_OUTPUT.value: output})
+            yield event
+    if output:
+        judge({**texts, TextKind.MODEL_OUTPUT.value: output})

@@ -10,6 +10,7 @@ import msgspec
 from starlette.responses import Response, StreamingResponse
 
 from innkeeper.inference.adapters.adapter import ModelRequest
+from innkeeper.inference.client.judged import judged_events, texts_of
 from innkeeper.inference.response.events import TextDelta
 from innkeeper.inference.response.views.view import ServerEvent, json_bytes
 from innkeeper.inference.routing.models import ModelAnswer, RouteModels
@@ -62,7 +63,8 @@ class InspectorTalk:
         prompt = unpack(packed, Sending)
         sent = ModelRequest(model=route.model, content=prompt.content, stream=True)
         made = await self._models.ask(route, sent)
-        return StreamingResponse(_events(made, prompt, session), media_type="text/event-stream")
+        judged = made._replace(events=judged_events(texts_of(sent), lambda: made.events))
+        return StreamingResponse(_events(judged, prompt, session), media_type="text/event-stream")
 
     async def _profile(self, session: WorkspaceSession) -> Profile | None:
         """Return the profile among the files of a workspace."""
