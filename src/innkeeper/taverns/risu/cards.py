@@ -15,7 +15,7 @@ from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.prompt.errors import FormatError, Where
 from innkeeper.taverns.risu.inputs import RisuInputs
 from innkeeper.taverns.risu.line import PromptLine, line, pushed, split_thoughts
-from innkeeper.taverns.risu.lore.activation import ActiveLore
+from innkeeper.taverns.risu.lore.ranking import ActiveLore
 from innkeeper.taverns.risu.request_flags import SLOT
 from innkeeper.taverns.risu.sections import merges, replaced_note, trigger_lines, with_positions
 from innkeeper.taverns.risu.stored import Card

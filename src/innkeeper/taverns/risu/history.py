@@ -13,9 +13,10 @@ from innkeeper.prompt.allowance import AllowanceError
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import LimitError
-from innkeeper.taverns.risu.inputs import TYPED, RisuInputs, RisuMessage
+from innkeeper.taverns.risu.inputs import RisuInputs
 from innkeeper.taverns.risu.line import PromptLine, line, split_thoughts
 from innkeeper.taverns.risu.lore.compiled import without_tags
+from innkeeper.taverns.risu.messages import TYPED, RisuMessage
 from innkeeper.taverns.risu.request_flags import SLOT
 from innkeeper.taverns.risu.triggers.run import run_triggers
 from innkeeper.taverns.risu.triggers.trigger import TriggerInputs

@@ -16,18 +16,17 @@ from innkeeper.content.entry import LorePosition, Spelling
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.macros.cbs import CbsScope, default_variables
 from innkeeper.macros.engine.errors import MacroLimitError
-from innkeeper.prompt import Message, Note, NoteKind, State
-from innkeeper.prompt.block import Origin, OriginAsset
-from innkeeper.prompt.data import EMPTY, FrozenDict, thaw
+from innkeeper.prompt import Note, NoteKind, State
+from innkeeper.prompt.data import EMPTY, thaw
 from innkeeper.prompt.errors import Where
-from innkeeper.prompt.parts import Attachment
 from innkeeper.taverns.assets import Assets, assets_of, raw_of
 from innkeeper.taverns.inputs import note_unread
 from innkeeper.taverns.risu.compat import RisuCompat, compat_of
 from innkeeper.taverns.risu.expansion import CbsExpander
 from innkeeper.taverns.risu.group import GroupMember, next_speakers
-from innkeeper.taverns.risu.imports import UNREAD, imported_preset, is_risu_preset, stored_character
+from innkeeper.taverns.risu.imports import UNREAD, imported_preset, is_risu_preset, lore_settings, stored_character
 from innkeeper.taverns.risu.lore.entry import LoreEntry, book_entries, stored_entries
+from innkeeper.taverns.risu.messages import RisuMessage, read_messages
 from innkeeper.taverns.risu.scripts import RewrittenText, ScriptRunner, read_scripts
 from innkeeper.taverns.risu.stored import (
     Card,
@@ -44,34 +43,11 @@ from innkeeper.taverns.risu.triggers.trigger import Trigger, read_triggers
 _PRESET_RESPONSE: Final = 300
 """Tokens of a reply where a preset of RisuAI's does not say."""
 
-TYPED: Final = "message"
-"""The id of the message that is new."""
-
 _LARGEST: Final = {"gpt35": 4_000, "gpt35_16k": 16_000, "gpt4": 8_000, "deepai": 3_000}
 """Windows of old models, in tokens, whatever the settings say."""
 
 _USUAL_WINDOW: Final = 4000
 """The window that macros read where there is none."""
-
-
-class RisuMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A message of the chat. ``role`` is ``user`` or ``char``; another one is sent as it is, macros and all."""
-
-    role: str
-    data: str
-    id: str | None = None
-    speaker: str = ""
-    disabled: bool = False
-    origin: Origin = Origin(OriginAsset.HISTORY)
-    thoughts: tuple[str, ...] = ()
-    attachments: tuple[Attachment, ...] = ()
-    metadata: FrozenDict = EMPTY
-    raw: Mapping[str, Any] = EMPTY
-
-    @property
-    def stored(self) -> dict[str, Any]:
-        """The message as RisuAI would keep it."""
-        return {**self.raw, "role": self.role, "data": self.data}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +119,8 @@ def read_inputs(state: State) -> RisuInputs:
         db = msgspec.structs.replace(db, max_context=largest)
     group, character, names = _people(state, assets, own)
     chat = read_stored(StoredChat, _chat(state, assets, own))
-    messages, greeting = _messages(state, assets, own, chat, names)
+    stored_messages = chat.message if "message" in _objects(own, "chat") else None
+    messages, greeting = read_messages(state, stored_messages, names)
     stored = {name.removeprefix("$"): value for name, value in chat.scriptstate.items()}
     variables = {**stored, **state.variables.to_dict().get("local", {})}
     modules = module_list(db, chat.modules, character.modules)
@@ -291,57 +268,11 @@ def _chat(state: State, assets: Assets, own: Mapping[str, Any]) -> dict[str, Any
     return fields | _objects(own, "chat")
 
 
-def _messages(
-    state: State, assets: Assets, own: Mapping[str, Any], chat: StoredChat, names: Mapping[str, str]
-) -> tuple[list[RisuMessage], str | None]:
-    """The messages, and the greeting that the chat brings: the character's words at its beginning."""
-    if "message" in _objects(own, "chat"):
-        return [_stored_message(each, index) for index, each in enumerate(chat.message) if isinstance(each, dict)], None
-    ids = {name: id_ for id_, name in names.items()}
-    history = list(assets.history)
-    if state.request.generation in ("regenerate", "swipe") and history and history[-1].role == "assistant":
-        history.pop()  # the reply that is made anew
-    greeting = None
-    if history and history[0].role == "assistant":
-        greeting = history.pop(0).content
-    messages = [_message(each, index, ids) for index, each in enumerate(history, int(greeting is not None))]
-    if state.request.message:
-        messages.append(
-            RisuMessage(role="user", data=state.request.message, id=TYPED, origin=Origin(OriginAsset.MESSAGE))
-        )
-    return messages, greeting
-
-
-def _stored_message(each: Mapping[str, Any], index: int) -> RisuMessage:
-    id_, speaker = each.get("chatId"), each.get("saying")
-    return RisuMessage(
-        role=str(each.get("role") or "user"),
-        data=str(each.get("data") or ""),
-        id=id_ if isinstance(id_, str) else None,
-        speaker=speaker if isinstance(speaker, str) else "",
-        disabled=bool(each.get("disabled")),
-        origin=Origin(OriginAsset.HISTORY, entry=str(index)),
-        raw=each,
-    )
-
-
-_ROLES: Final = {"user": "user", "assistant": "char"}
-
-
-def _message(each: Message, index: int, ids: Mapping[str, str]) -> RisuMessage:
-    return RisuMessage(
-        role=_ROLES.get(each.role, each.role),
-        data=each.content,
-        id=f"history-{index}",
-        speaker=ids.get(each.name or "", ""),
-        origin=Origin(OriginAsset.HISTORY, entry=str(index)),
-        attachments=each.attachments,
-        metadata=each.metadata,
-    )
-
-
-def _note_entries(state: State, asset: str, path: str, book: Lorebook) -> None:
-    """Note fields of entries that count in some values alone."""
+def _note_entries(state: State, asset: str, path: str, book: Lorebook, *, settings: bool) -> None:
+    """Note fields of entries that count in some values alone, and the settings of a book that do not hold."""
+    names = ("scan_depth", "token_budget", "recursive_scanning")
+    if not settings and (unread := [f"{path}{name}" for name in names if getattr(book, name) is not None]):
+        note_unread(state, asset, unread, "settings of lore are those of a card's book that has all three")
     entries = [entry for entry in book.entries if entry.spelling is not Spelling.RISU]
     if any(
         entry.position is not LorePosition.AT_DEPTH and ("position" in entry.raw or "position" in entry.extensions)
@@ -367,13 +298,13 @@ def _entries(
     card = assets.character
     if card is not None and card.book is not None and "globalLore" not in _objects(own, "character"):
         entries += book_entries(card.book, card.book.name or f"{card.name}'s Lorebook")
-        _note_entries(state, "character", "book.", card.book)
+        _note_entries(state, "character", "book.", card.book, settings=bool(lore_settings(card.book)))
     entries += stored_entries(chat.local_lore, "chat")
     for module in modules:
         entries += stored_entries(module.get("lorebook"), str(module.get("name") or "module"))
     for book in assets.books:
         entries += book_entries(book.lorebook, book.name)
-        _note_entries(state, "lorebooks", "", book.lorebook)
+        _note_entries(state, "lorebooks", "", book.lorebook, settings=False)
     return tuple(entries)
 
 

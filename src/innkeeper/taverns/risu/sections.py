@@ -13,7 +13,7 @@ from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.taverns.risu.inputs import RisuInputs, names_of
 from innkeeper.taverns.risu.line import PromptLine, line
-from innkeeper.taverns.risu.lore.activation import ActiveLore
+from innkeeper.taverns.risu.lore.ranking import ActiveLore
 from innkeeper.taverns.risu.request_flags import SLOT
 
 _ROLE_MARK: Final = re.compile(r"@@@?(user|assistant|system)\n")

@@ -37,11 +37,13 @@ from innkeeper.taverns.risu.history import (
     triggered,
     typed_messages,
 )
-from innkeeper.taverns.risu.inputs import TYPED, RisuInputs, read_inputs
+from innkeeper.taverns.risu.inputs import RisuInputs, read_inputs
 from innkeeper.taverns.risu.line import PromptLine, line, trimmed
-from innkeeper.taverns.risu.lore.activation import ActiveLore, LoreOutcome, LoreQuery, scan
+from innkeeper.taverns.risu.lore.activation import LoreOutcome, LoreQuery, scan
 from innkeeper.taverns.risu.lore.compiled import compile_lore
+from innkeeper.taverns.risu.lore.ranking import ActiveLore
 from innkeeper.taverns.risu.memory import placed, summarised
+from innkeeper.taverns.risu.messages import TYPED
 from innkeeper.taverns.risu.request_flags import flagged, model_of
 from innkeeper.taverns.risu.triggers.run import run_triggers
 from innkeeper.taverns.risu.triggers.trigger import TriggerInputs

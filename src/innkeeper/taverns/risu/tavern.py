@@ -29,7 +29,8 @@ INPUTS: Final = InputRules(
             "post_history_instructions", "alternate_greetings", "book", "extensions.depth_prompt", "extensions.risuai",
         }),
         "user": frozenset({"name", "description", "personality"}),
-        "lorebooks": frozenset({"name", "entries", *(f"entries.{field}" for field in (
+        "lorebooks": frozenset({"name", "entries", "scan_depth", "token_budget", "recursive_scanning",
+            "extensions.risu_fullWordMatching", *(f"entries.{field}" for field in (
             "id", "keys", "secondary_keys", "content", "comment", "name", "constant", "selective", "selective_logic", "order",
             "position", "depth", "role", "match_whole_words", "use_regex", "probability", "use_probability", "delay", "enabled",
         ))}),

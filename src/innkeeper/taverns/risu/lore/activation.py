@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from functools import cmp_to_key
 from heapq import heapify, heappop, heappush
 from typing import Any, Final
 
@@ -20,8 +19,8 @@ from innkeeper.lore.verdict import Verdict
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.determinism import RandomStream
 from innkeeper.taverns.risu.lore.compiled import KeyQuery, ReadyEntry, ReadyLore
-from innkeeper.taverns.risu.lore.decorators import LoreInjection
 from innkeeper.taverns.risu.lore.entry import CHILD
+from innkeeper.taverns.risu.lore.ranking import ActiveLore, in_order, within_budget
 from innkeeper.taverns.risu.lore.verdicts import RisuReason
 from innkeeper.text.javascript.random_numbers import word_chances
 from innkeeper.text.javascript.values import number_text
@@ -53,25 +52,6 @@ class LoreQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a regular expression is run on the first searched text alone."""
     leak: bool = False
     """Whether a decorator that records matches, once read, records those of every entry that fires after it."""
-
-
-class ActiveLore(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry that fired. ``text`` is before macros; ``position`` is empty, ``depth``, ``reverse_depth`` or a named one."""
-
-    compiled: ReadyEntry
-    text: str
-    position: str
-    depth: int
-    role: str
-    order: float
-    priority: float
-    tokens: int
-    injection: LoreInjection | None = None
-
-    @property
-    def source(self) -> str:
-        """The name of the entry."""
-        return self.compiled.source
 
 
 class LoreMatch(msgspec.Struct, frozen=True):
@@ -175,7 +155,14 @@ class _Activation:
         while more:
             self.loop += 1
             more = self._pass()
-        used = self._in_order(self._within_budget())
+        chosen, over = within_budget(self.active.values(), self.query.budget)
+        used, targets = in_order(chosen)
+        for index, spent in over.items():
+            facts = {"tokens": self.active[index].tokens, "used": spent, "budget": self.query.budget}
+            self.reasons[index], self.facts[index] = RisuReason.BUDGET, facts
+        for index, (target, is_merged) in targets.items():
+            self.facts[index] = {"target": target}
+            self.reasons[index] = RisuReason.MERGED if is_merged else RisuReason.NO_TARGET
         return LoreOutcome(used, tuple(self.matches), self)
 
     def _pass(self) -> bool:
@@ -329,39 +316,6 @@ class _Activation:
                 window.add(f"message {index} by {role}", text, self.lore.hits(text))
         return self._windows[key]
 
-    # ---------------------------------------------------------------------------------------------- budget and order
-
-    def _within_budget(self) -> list[ActiveLore]:
-        """The entries that fit, by priority: one that does not fit is left out, and smaller ones behind it may fit."""
-        used, chosen = 0, []
-        for active in sorted(self.active.values(), key=_descending(lambda item: item.priority)):
-            index = active.compiled.index
-            if used + active.tokens <= self.query.budget:
-                used += active.tokens
-                chosen.append(active)
-            else:
-                self.reasons[index] = RisuReason.BUDGET
-                self.facts[index] = {"tokens": active.tokens, "used": used, "budget": self.query.budget}
-        return chosen
-
-    def _in_order(self, chosen: list[ActiveLore]) -> tuple[ActiveLore, ...]:
-        """The entries in ascending order, with those that are merged into others in them."""
-        ordered = sorted(chosen, key=_descending(lambda item: item.order))
-        merging = [item for item in ordered if item.injection is not None and item.injection.lore]
-        result = [item for item in ordered if item not in merging]
-        for item in merging:
-            self._merge(item, result)
-        return tuple(reversed(result))
-
-    def _merge(self, item: ActiveLore, result: list[ActiveLore]) -> None:
-        injection, index = item.injection or LoreInjection(), item.compiled.index
-        self.facts[index] = {"target": injection.location}
-        at = next((at for at, other in enumerate(result) if other.source == injection.location), None)
-        self.reasons[index] = RisuReason.NO_TARGET if at is None else RisuReason.MERGED
-        if at is not None:
-            text = injection.merged(result[at].text, item.text)
-            result[at] = msgspec.structs.replace(result[at], text=text)
-
     def verdicts(self) -> Iterator[Verdict]:
         for entry in self.lore.entries:
             reason, facts = self.reasons.get(entry.index), self.facts.get(entry.index, {})
@@ -396,13 +350,3 @@ def _record_key(entry: ReadyEntry) -> str:
         return entry.entry.id
     units = tuple(memoryview(entry.entry.content.encode("utf-16-le", "surrogatepass")).cast("H"))
     return number_text(word_chances(units)[_HASH_COUNTER % 1000])
-
-
-def _descending(value: Callable[[ActiveLore], float]) -> Callable[[ActiveLore], Any]:
-    """A key that sorts as JavaScript does: from the largest number down, with what is no number equal to any."""
-
-    def compare(one: ActiveLore, other: ActiveLore) -> int:
-        difference = value(other) - value(one)
-        return 0 if math.isnan(difference) else (difference > 0) - (difference < 0)
-
-    return cmp_to_key(compare)
