@@ -80,6 +80,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "a missing card": ({**ROW, "character": "nobody.png"}, "nobody.png"),
     "a path outside": ({**ROW, "character": "../pyproject.toml"}, "outside"),
     "an absolute path": ({**ROW, "character": "/etc/passwd.json"}, "outside"),
+    "a path with a zero": ({**ROW, "character": "wenna\0.png"}, "character"),
     "an unknown name": ({**ROW, "character": "@nobody"}, "nobody"),
     "a wrong type": ({**ROW, "history": 7}, "history"),
     "too deep": (b'{"settings":' + b'{"a":' * 500 + b"1" + b"}" * 501, "MAX_DEPTH"),
@@ -154,3 +155,17 @@ def test_an_empty_table() -> None:
     """No rows give no rows, with the columns of a result."""
     result = build_batch(lines())
     assert (result.num_rows, result.column_names[:2]) == (0, ["id", "messages"])
+
+
+def test_a_defect_is_its_rows_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What no reader has foreseen is an error of that row, without its text, and the others are built."""
+
+    def broken(request: BuildRequest) -> Any:
+        if request.message == "bad":
+            raise ValueError(request.message)
+        return build(request)
+
+    monkeypatch.setattr("innkeeper.data.batch.build", broken)
+    good, bad = built(lines(ROW, {**ROW, "message": "bad"}))
+    assert good["error"] is None
+    assert json.loads(bad["error"])["message"] == "internal error: ValueError"

@@ -202,6 +202,23 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(source, tmp_path / "out.parquet").resumed == 2
 
 
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    """It is told, and not made."""
+    with pytest.raises(MissingFileError, match="no folder"):
+        run(written(tmp_path / "rows.jsonl"), tmp_path / "nosuch" / "out.parquet")
+    assert not (tmp_path / "nosuch").exists()
+
+
+def test_a_bad_row_in_a_process_of_its_own() -> None:
+    """The first thing that a process is given may be a bad row: its error is that of the row, not of the process."""
+    builders = Builders(SETTINGS, 1)
+    try:
+        (made,) = builders.build([pa.table({"request": pa.array([b'{"message": "'], pa.large_binary()), "id": ["a"]})])
+    finally:
+        builders.close()
+    assert "not JSON" in made["error"].to_pylist()[0]
+
+
 @pytest.mark.parametrize("name", ["out.txt", "out"])
 def test_a_kind_that_is_not_written(tmp_path: Path, name: str) -> None:
     """It is told before anything is built."""

@@ -181,8 +181,21 @@ class RowBuilder:
                 made = self._shown(plan, name, fields)
             return made if ask is None else msgspec.structs.replace(made, **ask(plan, made))
         except InnkeeperError as error:
-            facts = error_of(error, self.settings.source, row.get(LINE))
-            return msgspec.structs.replace(made, error=to_json(facts).decode("utf-8", "replace"))
+            reason = error
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            MemoryError,
+            OSError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ) as error:
+            hint = "this is a defect of Innkeeper; the row alone shows it, with innkeeper build"
+            reason = InnkeeperError(f"internal error: {type(error).__name__}", hint=hint)
+        facts = error_of(reason, self.settings.source, row.get(LINE))
+        return msgspec.structs.replace(made, error=to_json(facts).decode("utf-8", "replace"))
 
     def _shown(self, plan: Plan, name: str, fields: Mapping[str, Any]) -> BuiltRow:
         counted = accounting(plan)

@@ -155,6 +155,8 @@ def _run() -> None:
         target.write(part)
         target.flush()
 
+    # its usual allocator reserves a gibibyte of addresses at once, which the limit would count
+    os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"
     arrow()
     child.confine(BUILDER_MEMORY)
     child.say_hello(target)

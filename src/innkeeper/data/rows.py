@@ -111,7 +111,7 @@ class RowReader:
 
     def _resolved(self, text: str) -> Path | None:
         """The file that a text names; None for a text that is no path. Raises `UsageError` outside of the folders."""
-        if "\n" in text or len(text) > _LONGEST_PATH or not Path(text).suffix:
+        if "\n" in text or "\0" in text or len(text) > _LONGEST_PATH or not Path(text).suffix:
             return None
         path = (self.roots[0] / text if self.roots else Path(text)).resolve()
         if not any(path.is_relative_to(root) for root in self.roots):

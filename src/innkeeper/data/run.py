@@ -236,6 +236,8 @@ class _FileRun:
             return self._merged(settings, kind, ready)
 
     def _check_target(self) -> None:
+        if not self.target.absolute().parent.is_dir():
+            raise MissingFileError(f"there is no folder for {str(self.target)!r}", hint="make it first")
         if self.target.exists() and not self.options.force:
             hint = "choose another name; --force overwrites it"
             raise OutputExistsError(f"{str(self.target)!r} exists already", hint=hint)
