@@ -29,6 +29,10 @@ BUILDER_MEMORY: Final = 1024 * 1024 * 1024
 """Bytes that a process may have beyond those it starts with."""
 
 
+_ALLOCATOR: Final = "ARROW_DEFAULT_MEMORY_POOL"
+"""The variable by which pyarrow is told how to get its memory, before it is imported."""
+
+
 class ShardTask(msgspec.Struct, frozen=True):
     """The settings of a shard, whose table is the body of the call."""
 
@@ -155,8 +159,7 @@ def _run() -> None:
         target.write(part)
         target.flush()
 
-    # its usual allocator reserves a gibibyte of addresses at once, which the limit would count
-    os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"
+    os.environ[_ALLOCATOR] = "system"  # the usual one reserves a gibibyte at once, which the limit would count
     arrow()
     child.confine(BUILDER_MEMORY)
     child.say_hello(target)
