@@ -10,11 +10,16 @@ from typing import Any
 import pytest
 
 from innkeeper.cli.app.root import main
+from innkeeper.prompt import BuildRequest
 from innkeeper.service.inspector import server
 from innkeeper.service.inspector.session.session import WorkspaceSession
+from innkeeper.taverns import silly
+from innkeeper.taverns.silly.install import Install
 from tests.shared import ROOT
 
 EXAMPLES = ROOT / "examples"
+NOW = "2026-01-15T12:34:56Z"
+INSTALL = Path(__file__).parents[2] / "vectors/silly/folder/data/default-user"
 
 
 @pytest.fixture
@@ -61,6 +66,23 @@ def test_a_folder_goes_alone(
     assert main(["inspect", "--no-browser", str(tmp_path), str(tmp_path / "card.json")]) == 2
     assert "folder goes alone" in capsys.readouterr().err
     assert main(["inspect", "--no-browser", str(tmp_path / "none.json")]) == 69
+
+
+@pytest.mark.parametrize(
+    ("words", "character"),
+    [((str(INSTALL),), None), (("--sillytavern", str(INSTALL), "--character", "Bram"), "Bram")],
+)
+def test_a_sillytavern_folder_opens_as_its_next_request(
+    served: list[WorkspaceSession], words: tuple[str, ...], character: str | None
+) -> None:
+    """With the assets that are selected there, as ``build --sillytavern`` reads them."""
+    assert main(["inspect", "--no-browser", *words]) == 0
+    (file,) = served[0].files.values()
+    installed = Install.open(INSTALL).prepare(character)
+    opened = silly.build(BuildRequest.from_json(file.data), now=NOW, seed=1)
+    assert opened.fingerprint("openai") == installed.build(now=NOW, seed=1).fingerprint("openai")
+    assert file.path is None  # nothing is written into the folder
+    assert served[0].title == str(installed)
 
 
 def test_a_browser_is_opened_unless_told_otherwise(

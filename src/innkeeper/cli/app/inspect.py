@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from innkeeper.cli.app.commands import examples, json_option, print_result
+from innkeeper.cli.prompt.asset_options import install_options
 from innkeeper.cli.settings.completion import files as offered_files
 
 if TYPE_CHECKING:
@@ -23,13 +25,16 @@ if TYPE_CHECKING:
     "--port", type=click.IntRange(0, 65_535), default=0, help="The port to listen on (default: any free one)."
 )
 @click.option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
+@install_options
+@click.option("--chat", metavar="NAME", help="The chat to open in that folder.")
 @json_option
-def inspect(files: tuple[Path, ...], *, port: int, no_browser: bool, as_json: bool) -> None:
+def inspect(files: tuple[Path, ...], *, port: int, no_browser: bool, as_json: bool, **installed: Any) -> None:
     """Open FILES or a FOLDER in the inspector, a page that shows and explains the prompt while you type.
 
     Files are cards, lorebooks, presets, personas, a chat or a build request, recognised by their content. The default is the
-    packaged example. The page is served to this machine only, loads nothing from elsewhere, and opens with an address
-    that works once. Nothing is written before you save, and the previous version is backed up. Ctrl-C ends it.
+    packaged example. A SillyTavern folder opens as the request that SillyTavern would send next. The page is served to this
+    machine only, loads nothing from elsewhere, and opens with an address that works once. Nothing is written before you save,
+    and the previous version is backed up. Ctrl-C ends it.
     """
     from innkeeper.service.inspector.library.library_access import LibraryAccess
     from innkeeper.service.inspector.server import serve_inspector
@@ -41,7 +46,7 @@ def inspect(files: tuple[Path, ...], *, port: int, no_browser: bool, as_json: bo
             _show(address)
 
     talk = _talk()
-    serve_inspector(open_session(files, talk), ready, port=port, talk=talk, library_access=LibraryAccess())
+    serve_inspector(open_session(files, talk, installed), ready, port=port, talk=talk, library_access=LibraryAccess())
 
 
 def _show(address: str) -> None:
@@ -52,10 +57,16 @@ def _show(address: str) -> None:
     threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
 
-def open_session(files: tuple[Path, ...], talk: InspectorTalk | None) -> WorkspaceSession:
-    """The workspace of files, of a folder, or of the packaged example. Raises `UsageError`, `UnavailableError`, `LimitError`."""
+def open_session(
+    files: tuple[Path, ...], talk: InspectorTalk | None, installed: Mapping[str, Any] | None = None
+) -> WorkspaceSession:
+    """The workspace of files, of a folder, or of the packaged example; ``installed`` are `install_options` and ``chat``.
+
+    Raises `UsageError`, `UnavailableError`, `LimitError`, and what `Install.prepare` raises.
+    """
     from msgspec import structs
 
+    from innkeeper.cli.prompt.assets import AssetFiles
     from innkeeper.cli.talk.demo import QUESTION, TIME, examples_dir
     from innkeeper.prompt import UsageError
     from innkeeper.prompt.machine import utc_now
@@ -66,17 +77,36 @@ def open_session(files: tuple[Path, ...], talk: InspectorTalk | None) -> Workspa
     routes = () if talk is None else talk.routes
     now = utc_now().replace(microsecond=0).isoformat()
     options = WorkspaceOptions(now=now, talk=talk is not None, routes=routes, library=True)
+    folders = [path for path in files if path.is_dir()]
+    named = dict(installed or {})
+    if len(files) + bool(named.get("sillytavern")) > 1 and (folders or named.get("sillytavern")):
+        raise UsageError("a folder goes alone", hint="name one folder, or files")
+    if folders and _is_install(folders[0]):
+        named["sillytavern"] = folders[0]
+    assets = AssetFiles()
+    assets.open_install(named)
+    if assets.prepared is not None:
+        request = ("request.json", assets.prepared.request.to_json(), None)
+        return WorkspaceSession(str(assets.prepared), [request], structs.replace(options, every=True))
     if not files:
         options, settings = structs.replace(options, now=TIME), {"message": QUESTION}
         return WorkspaceSession("Skerrow", read_folder(examples_dir(), writable=False), options, settings=settings)
-    folders = [path for path in files if path.is_dir()]
-    if folders and len(files) > 1:
-        raise UsageError("a folder goes alone", hint="name one folder, or files")
     if folders:
         folder = folders[0].resolve()
         return WorkspaceSession(folder.name, read_folder(folder), options, folder=folder)
     options = structs.replace(options, every=True)
     return WorkspaceSession(files[0].stem, read_files(files), options, folder=files[0].resolve().parent)
+
+
+def _is_install(folder: Path) -> bool:
+    """Whether SillyTavern's own data are in a folder, with a character."""
+    from innkeeper.prompt import InnkeeperError
+    from innkeeper.taverns.silly.install import Install
+
+    try:
+        return bool(Install.open(folder).folder.names("characters", suffix=".png"))
+    except InnkeeperError:
+        return False
 
 
 def _talk() -> InspectorTalk | None:
