@@ -150,6 +150,14 @@ def test_who_the_user_is(user: Any, text: str) -> None:
     assert build(preset=preset, user=user).messages[0].content == text
 
 
+def test_keys_of_an_own_book_that_nothing_reads_are_noted() -> None:
+    """As those of other books are: a text under a foreign name does not vanish."""
+    plan = build(lorebooks=[{"entries": [{"keywords": ["x"], "text": "y"}]}])
+    assert [note.message for note in plan.notes] == [
+        "lorebooks: entries.keywords, entries.text have no effect: nothing reads them"
+    ]
+
+
 @pytest.mark.parametrize(
     ("raw", "own"),
     [

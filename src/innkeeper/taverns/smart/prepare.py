@@ -22,7 +22,7 @@ from innkeeper.prompt.request import BuildRequest
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import ScratchKey, State
 from innkeeper.taverns.assets import Assets, Book, assets_of, raw_of
-from innkeeper.taverns.inputs import ASKING_PORTS, InputRules
+from innkeeper.taverns.inputs import ASKING_PORTS, InputRules, note_unread
 from innkeeper.taverns.smart.asset_conversion import (
     REQUEST_OPTIONS,
     convert_book,
@@ -297,7 +297,31 @@ def _preset(assets: Assets, card: Character | None, state: State) -> dict[str, A
 
 def _book(book: Book, state: State) -> Any:
     raw = raw_of(book.value)
-    return thaw(raw) if is_smart_book(raw) else convert_book(book.lorebook, state)
+    if not is_smart_book(raw):
+        return convert_book(book.lorebook, state)
+    own = thaw(raw)
+    if unread := sorted({f"entries.{key}" for entry in entries_of(own, _WIDE) for key in entry} - _ENTRY_KEYS):
+        note_unread(state, "lorebooks", unread, "nothing reads them")
+    return own
+
+
+_ENTRY_KEYS: Final = frozenset(
+    f"entries.{key}"
+    for key in (
+        "id",
+        "name",
+        "comment",
+        "content",
+        "enabled",
+        "mode",
+        "condition",
+        "keys",
+        "position",
+        "depth",
+        "order",
+        "role",
+    )
+)
 
 
 def _entries(
