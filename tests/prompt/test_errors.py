@@ -17,6 +17,8 @@ from innkeeper.prompt import (
     InnkeeperError,
     LimitError,
     MaxTokensExceededError,
+    Note,
+    NoteKind,
     PipelineError,
     ProviderError,
     UnknownNameError,
@@ -46,6 +48,23 @@ class WhereCase:
 def test_a_place_is_written_as_far_as_it_is_known(case: WhereCase) -> None:
     """Asset, line, column and path, each only when there is one."""
     assert str(case.where) == case.text
+
+
+@pytest.mark.parametrize(
+    ("where", "message", "text"),
+    [
+        (Where("request", "seed"), "seed must be text", "request: seed must be text"),
+        (Where("a.json", "group", line=3), "group.members is a list", "a.json:3: group.members is a list"),
+        (Where(path="seed"), "seed: not a number", "seed: not a number"),
+        (Where(path="seed"), "seeds are numbers", "seed: seeds are numbers"),
+        (Where(path="seed"), "it must be text", "seed: it must be text"),
+        (Where(), "it must be text", "it must be text"),
+    ],
+)
+def test_a_path_that_the_message_begins_with_is_written_once(where: Where, message: str, text: str) -> None:
+    """In errors, notes and warnings alike."""
+    assert str(InnkeeperError(message, where=where)) == text
+    assert str(Note(NoteKind.WARNING, message, where=where)) == text
 
 
 @dataclass(frozen=True)

@@ -441,7 +441,7 @@ class _Scan:
         known = self.lore.unmatched.get(entry.index)
         if known is not None and known[:2] == (depth, count):
             return known[2]
-        keys = ", ".join(repr(test.text) for test in entry.primary[:_KEYS_SHOWN])
+        keys = ", ".join(f"'{test.text}'" for test in entry.primary[:_KEYS_SHOWN])
         facts = {
             "depth": depth,
             "searched": "1 message" if count == 1 else f"{count} messages",

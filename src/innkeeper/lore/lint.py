@@ -98,16 +98,16 @@ def _keys(entry: LorebookEntry, trial: _PatternTrial, rules: LoreSettings) -> It
             yield from _regex(entry, key.regex, index, trial)
         elif looks_like_pattern(text):
             yield _finding(
-                entry, "plain-regex", f"{text!r} is no regular expression: it is searched as text", "key", index
+                entry, "plain-regex", f"'{text}' is no regular expression: it is searched as text", "key", index
             )
         elif text and not strip(text):
             yield _finding(entry, "matches-all", "a key of blanks matches every text", "key", index)
         elif text.isascii() and 0 < len(key.text) < SHORTEST_KEY and not whole and "{{" not in text:
             yield _finding(
-                entry, "short-key", f"{text!r} is found inside most texts; ask for whole words", "key", index
+                entry, "short-key", f"'{text}' is found inside most texts; ask for whole words", "key", index
             )
         if strip(text).lower() in seen:
-            yield _finding(entry, "double-key", f"{text!r} is there twice", "key", index, level=Level.INFO)
+            yield _finding(entry, "double-key", f"'{text}' is there twice", "key", index, level=Level.INFO)
         seen.add(strip(text).lower())
 
 

@@ -29,9 +29,9 @@ class NearMisses:
                 continue
             exact, loose = (messages.get(test.number, -1) for messages in (self._exact, self._loose))
             if 0 <= loose < depth:
-                yield f"{test.text!r} would match without {self._obstacle(test.number, self._texts[loose])}"
+                yield f"'{test.text}' would match without {self._obstacle(test.number, self._texts[loose])}"
             elif exact >= depth:
-                yield f"{test.text!r} is in message {exact + 1} from the end, and the scan depth is {depth}"
+                yield f"'{test.text}' is in message {exact + 1} from the end, and the scan depth is {depth}"
 
     def _obstacle(self, number: int, text: str) -> str:
         """The setting that kept a pattern from a text that holds it in some case, or inside a word."""
@@ -72,7 +72,7 @@ def _no_patterns(entry: CompiledEntry) -> Iterator[str]:
     """Say of keys with slashes that no regular expression can be made of that they are searched for as they are written."""
     for test in entry.primary:
         if test.regex is None and not test.macro and looks_like_pattern(test.text):
-            yield f"{test.text!r} is no regular expression and is searched for as text"
+            yield f"'{test.text}' is no regular expression and is searched for as text"
 
 
 def looks_like_pattern(key: str) -> bool:

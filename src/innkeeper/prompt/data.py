@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Final, NoReturn, Self, TypeVar
 import msgspec
 
 from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError, UnknownNameError, UsageError, Where
-from innkeeper.prompt.text import scalar_text
+from innkeeper.prompt.text import kind_of, scalar_text
 
 MAX_DEPTH: Final = 64
 """Objects and lists inside one another, in any data that comes from outside (`LimitError`)."""
@@ -223,7 +223,7 @@ def plain_data(value: Any) -> Any:
     if hasattr(value, "to_dict"):
         return value.to_dict()
     raise UsageError(
-        f"{type(value).__name__} is not data and cannot be part of a request",
+        f"{kind_of(value)} is not data and cannot be part of a request",
         hint="pass objects as ports; requests hold data only",
     )
 

@@ -56,6 +56,13 @@ class Where(msgspec.Struct, frozen=True, omit_defaults=True):
         location = ":".join(str(part) for part in (self.asset, self.line, self.column) if part is not None)
         return ": ".join(part for part in (location, self.path or "") if part)
 
+    def before(self, message: str) -> str:
+        """``message`` with the place in front, without a path that the message itself begins with."""
+        path = self.path or ""
+        again = path and message.startswith(path) and not message[len(path) : len(path) + 1].isidentifier()
+        location = str(Where(self.asset, None, self.line, self.column) if again else self)
+        return f"{location}: {message}" if location else message
+
     def pointer(self) -> str:
         """The excerpt's first line with a caret under the column, both as wide as a terminal shows them, or an empty text."""
         if self.excerpt is None:
@@ -120,12 +127,8 @@ class InnkeeperError(Exception):
         return facts
 
     def __str__(self) -> str:
-        """The first part of `render`: place and message. A path that the message begins with is not said twice."""
-        where = self.where
-        if where is not None and where.path and self.message.startswith(f"{where.path} "):
-            where = msgspec.structs.replace(where, path=None)
-        location = str(where) if where else ""
-        return _shown(f"{location}: {self.message}" if location else self.message)
+        """The first part of `render`: place and message."""
+        return _shown(self.where.before(self.message) if self.where else self.message)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy without calling ``__init__``, whose parameters differ from class to class."""

@@ -63,7 +63,7 @@ class Note(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def __str__(self) -> str:
         """The sentence, with its place in front when that is known."""
-        return f"{self.where}: {self.message}" if self.where and str(self.where) else self.message
+        return self.where.before(self.message) if self.where else self.message
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready facts, without the absent ones."""

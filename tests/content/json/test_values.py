@@ -24,11 +24,11 @@ JSON = st.recursive(
     [
         (None, "null"),
         ({}, "an object"),
-        ([], "an array"),
+        ([], "a list"),
         ("", "text"),
-        (True, "a boolean"),
-        (1, "int"),
-        (1.5, "float"),
+        (True, "true or false"),
+        (1, "a whole number"),
+        (1.5, "a decimal number"),
     ],
 )
 def test_a_wrong_type_is_named_as_json_names_it(value: Any, kind: str) -> None:

@@ -12,6 +12,7 @@ import click
 from innkeeper.cli.app.commands import json_option
 from innkeeper.cli.settings.completion import files, model_names, offered
 from innkeeper.prompt.allowance import AllowanceError, BuildLimits, allowed
+from innkeeper.prompt.text import count_of
 
 COMPARED: Final = (
     "gpt-4o",
@@ -86,7 +87,7 @@ def tokens(
         (row,) = rows
         whose = f" for {row['model']}" if row["model"] else ""
         how = f"{row['tokenizer']}, {_sure(row)}"
-        click.echo(f"{row['tokens']:,} tokens{whose} ({how}) in {size['characters']:,} characters")
+        click.echo(f"{count_of(row['tokens'], 'token')}{whose} ({how}) in {count_of(size['characters'], 'character')}")
     else:
         _table(rows, size)
 

@@ -288,7 +288,7 @@ def _with(node: Any, path: Path, value: Any) -> Any:
         return {**node, part: _with(node.get(part), rest, value)}
     if isinstance(node, list) and isinstance(part, int) and 0 <= part <= len(node):
         return _with_item(node, part, rest, value)
-    raise JsonError(f"there is no place {part!r} in a {type(node).__name__}")
+    raise JsonError(f"there is no place {part!r} in {kind_of(node)}")
 
 
 def _with_item(node: list[Any], index: int, rest: Path, value: Any) -> list[Any]:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from innkeeper.prompt.data import MAX_DEPTH, MAX_DIGITS
 from innkeeper.prompt.errors import FormatError, LimitError, Where
+from innkeeper.prompt.text import kind_of
 
 PLAIN: Final = frozenset({str, int, float, bool, type(None)})
 """Types of immutable values."""
@@ -20,14 +21,7 @@ class ShapeError(FormatError, ValueError):
 
 def wrong_type(path: str, expected: str, value: Any, *, hint: str | None = None) -> ShapeError:
     """The error for a value of another type than the one expected."""
-    return ShapeError(f"expected {expected}, found {_kind(value)}", where=Where(path=path), hint=hint)
-
-
-def _kind(value: Any) -> str:
-    """The JSON word for a value's type, or its Python name."""
-    if value is None:
-        return "null"
-    return {dict: "an object", list: "an array", str: "text", bool: "a boolean"}.get(type(value), type(value).__name__)
+    return ShapeError(f"expected {expected}, found {kind_of(value)}", where=Where(path=path), hint=hint)
 
 
 def text_of(value: Any, path: str) -> str:

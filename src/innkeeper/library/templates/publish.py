@@ -45,8 +45,7 @@ class TemplateProblem(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         """``place: message (code)``."""
-        location = str(self.where) if self.where else ""
-        return f"{location}: {self.message} ({self.code})" if location else f"{self.message} ({self.code})"
+        return f"{self.where.before(self.message) if self.where else self.message} ({self.code})"
 
 
 class TokenEstimate(msgspec.Struct, frozen=True):

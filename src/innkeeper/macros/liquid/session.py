@@ -17,6 +17,7 @@ from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.determinism import Clock
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.run.variables import StagedVariables
+from innkeeper.prompt.text import kind_of
 
 
 class LiquidLimits(NamedLimits, frozen=True, kw_only=True):
@@ -204,4 +205,4 @@ def text_of(value: Any) -> str:
         return "" if value is None else str(value)
     if isinstance(value, Mapping):
         return json.dumps(dict(value), ensure_ascii=False, separators=(",", ":"), default=text_of)
-    raise MacroArgumentError(f"a {type(value).__name__} cannot be printed")
+    raise MacroArgumentError(f"{kind_of(value)} cannot be printed")

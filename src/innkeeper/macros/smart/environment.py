@@ -124,8 +124,7 @@ def write_path(table: dict[str, Any], path: str, value: Any, *, index_keys: bool
 
 def _only_last(container: Any, key: str, behind: str | int | None, path: str) -> None:
     if behind is not None:
-        kind = "a list" if isinstance(container, list) else f"a value of type {type(container).__name__}"
-        msg = f"{kind} has no key {key[:_SHOWN]!r}"
+        msg = f"{kind_of(container)} has no key {key[:_SHOWN]!r}"
         raise MacroArgumentError(
             msg, where=Where(path=path[:_SHOWN]), hint="name an item of a list by its index: list[0]"
         )
@@ -212,7 +211,7 @@ class Copier:
             return value
         if isinstance(value, (date, time)):
             return str(value)
-        msg = f"a variable cannot hold a value of type {type(value).__name__}"
+        msg = f"a variable cannot hold {kind_of(value)}"
         raise MacroArgumentError(msg, hint="store a text, number, list or dictionary")
 
     def _container(self, value: Any, depth: int, *, strict: bool) -> Any:

@@ -83,7 +83,7 @@ def _written(value: Any) -> str:
     try:
         return plain_text(value)
     except ValueError as error:
-        raise FormatError(f"a {type(value).__name__} cannot be written as text: {error}", hint="write a text") from None
+        raise FormatError(f"{kind_of(value)} cannot be written as text: {error}", hint="write a text") from None
 
 
 def expand_pieces(text: str, env: SmartEnvironment, origin: Origin) -> tuple[Piece, ...]:

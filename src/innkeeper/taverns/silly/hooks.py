@@ -20,6 +20,7 @@ from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.run.extensions import HookContext, settled
 from innkeeper.prompt.run.pipeline import Step, StepConfig
 from innkeeper.prompt.run.state import State
+from innkeeper.prompt.text import kind_of
 from innkeeper.taverns.assets import assets_of
 from innkeeper.taverns.silly.card_texts import CardTexts, card_texts, member_depth_prompts, separator_of
 from innkeeper.taverns.silly.chat.room import Counting, tokens_of
@@ -266,7 +267,7 @@ def finish(state: State, config: HooksConfig) -> None:
     context = HookContext(fields, state.warn, after=True)
     settled(hooks.run_after_build(context))
     if not isinstance(context.plan, Plan):
-        raise UsageError(f"an after_build hook left {type(context.plan).__name__} in place of the plan")
+        raise UsageError(f"an after_build hook left {kind_of(context.plan)} in place of the plan")
     state.result.plan = context.plan
     if context.plan is not plan:
         recount(state, plan, context.plan, on_overflow=config.on_overflow)

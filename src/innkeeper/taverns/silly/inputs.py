@@ -25,6 +25,7 @@ from innkeeper.prompt.message import messages_of
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.request import GENERATION_TYPES, BuildRequest
 from innkeeper.prompt.run.state import State
+from innkeeper.prompt.text import kind_of
 from innkeeper.taverns.assets import (
     Assets,
     AuthorsNote,
@@ -234,7 +235,7 @@ def inputs_with(state: State, inputs: SillyInputs, changed: Mapping[str, Any]) -
 
 def _message(value: Any) -> str:
     if not isinstance(value, str):
-        raise UsageError(f"a before_build hook left {type(value).__name__} in place of the user's message")
+        raise UsageError(f"a before_build hook left {kind_of(value)} in place of the user's message")
     return value
 
 

@@ -72,10 +72,9 @@ def _note_macros(state: State, blocks: list[Block]) -> None:
         macros = tuple(dict.fromkeys(_MACRO.findall(piece.text)))
         if macros:
             shown = ", ".join(shorten(macro, 40) for macro in macros[:_SHOWN]) + ", …" * (len(macros) > _SHOWN)
-            field = f"{origin.asset}.{origin.field}"
             state.note(
                 NoteKind.MACRO,
-                f"{field}: macros are sent as they stand: {shown}",
+                f"macros are sent as they stand: {shown}",
                 where=Where(asset=str(origin.asset), path=origin.field),
                 hint="the silly and smart taverns expand macros in cards",
             )
