@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.operations.jobs.functions import QUEUE, media_request
+from innkeeper.operations.jobs.functions import QUEUE, media_request, queued_job
 from innkeeper.prompt.errors import UsageError
 
 
@@ -51,3 +51,14 @@ def test_refused(body: dict[str, Any], provider: str | None, field: str) -> None
     with pytest.raises(UsageError) as caught:
         media_request(QUEUE.read({"prompt": "a barn", **body}), provider)
     assert caught.value.to_dict()["where"]["path"] == field
+
+
+@pytest.mark.parametrize(
+    ("provider", "backend", "noted"),
+    [("fal", "replicate", ["replicate"]), ("fal", "fal", []), ("fal", "", []), (None, "fal", [])],
+)
+def test_a_model_at_another_provider_is_noted(provider: str | None, backend: str, noted: list[str]) -> None:
+    """The function's name says who makes the picture; who does decides what it costs."""
+    job = {"id": "1", "state": "queued", "backend": backend, "model": "m", "seed": None, "tier": "sfw"}
+    reply = queued_job({**job, "results": [], "error": None, "notes": []}, provider)
+    assert [note["sent"] for note in reply["notes"]] == noted

@@ -15,7 +15,7 @@ from msgspec import Meta
 
 from innkeeper.gate.judgement import Judgement
 from innkeeper.jobs.job import Mode
-from innkeeper.jobs.media import MediaRequest
+from innkeeper.jobs.media import MediaNote, MediaRequest
 from innkeeper.operations.jobs.jobs import submit_media
 from innkeeper.operations.operation import Operation, read_body
 from innkeeper.operations.scope import Scope
@@ -123,7 +123,7 @@ async def _queued(request: QueueJob, scope: Scope, provider: str | None) -> Queu
         callback_url=request.callback_url,
         max_cost=request.max_cost,
     )
-    return queued_job(job.to_dict())
+    return queued_job(job.to_dict(), provider)
 
 
 def media_request(request: QueueJob, provider: str | None) -> MediaRequest:
@@ -172,8 +172,10 @@ def _kind(request: QueueJob, provider: str | None) -> str:
     return JOB_TYPES[request.job_type]
 
 
-def queued_job(job: Mapping[str, Any]) -> QueuedJob:
-    """A job in the words of the document's functions."""
+def queued_job(job: Mapping[str, Any], provider: str | None = None) -> QueuedJob:
+    """A job in the words of the document's functions, with a note where its model is not at the function's ``provider``."""
+    other = provider is not None and job["backend"] not in {"", provider}
+    notes = [MediaNote("provider", provider, job["backend"], "the model is at another provider")] if other else []
     status = {"succeeded": "completed", "dispatched": "processing", "running": "processing", "storing": "processing"}
     results = [each["url"] for each in job["results"]]
     return {
@@ -185,7 +187,7 @@ def queued_job(job: Mapping[str, Any]) -> QueuedJob:
         "model": job["model"],
         "seed": job["seed"],
         "contentType": job["tier"],
-        "notes": job["notes"],
+        "notes": [*job["notes"], *map(msgspec.to_builtins, notes)],
         "resultUrl": results[0] if results else None,
         "images": results,
         "error": None if job["error"] is None else job["error"]["message"],
