@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 
 from innkeeper.cli.app.commands import examples
 
-TAVERN_NAMES: Final = ("silly", "smart", "template", "vibe")
+TAVERN_NAMES: Final = ("risu", "silly", "smart", "template", "vibe")
 DIALECT_NAMES: Final = (
     "ai21",
     "anthropic",
