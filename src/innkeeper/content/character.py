@@ -252,13 +252,13 @@ _ANYBODYS: Final = ("name", "description")
 def _refusal(tree: dict[str, Any], spec: Any) -> AssetError | WrongKindError:
     where = Where(path="spec")
     if isinstance(spec, str) and spec.startswith("chara_card"):
-        hint = "V1, V2 and V3 are read; lenient=True reads the rest as V3"
+        hint = "V1, V2 and V3 are read; programs pass lenient=True to read the rest as V3"
         return WrongKindError(f"cards of {shown(spec)} are not read", found=str(spec), where=where, hint=hint)
     kind = kind_of_json(tree)
     if kind not in {"character", "unknown"}:
         return WrongKindError(f"this is not a character card but a {kind}", found=kind)
     if isinstance(tree.get("data"), dict):
-        hint = 'add "spec": "chara_card_v2" and "spec_version": "2.0", or read it with lenient=True'
+        hint = 'add "spec": "chara_card_v2" and "spec_version": "2.0"; programs pass lenient=True instead'
         return AssetError(f"the card does not say its specification: spec is {shown(spec)}", where=where, hint=hint)
     if _is_v1({**tree, "name": "?"}):
         return AssetError("the character has no name", where=Where(path="name"), hint="give it a name")

@@ -325,7 +325,7 @@ class _JsonLines:
         except InputError as error:
             torn = is_last and (self.header is not None or bool(self.messages))
             if not (self.lenient or torn):
-                hint = error.hint or "lenient=True keeps lines that are not messages"
+                hint = error.hint or "mend or remove the line; programs pass lenient=True to go on without it"
                 raise AssetError(error.message, where=_at_line(error.where, number, self.name), hint=hint) from error
             rule = "torn-line" if torn else "bad-line"
             self.findings.append(Finding(rule, f"kept, but not read: {error.message}", line=number))

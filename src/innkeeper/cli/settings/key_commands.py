@@ -74,6 +74,8 @@ def list_(*, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"keys": [{**key._asdict(), "used_for": _used_for(key.name)} for key in stored]}))
         return
+    if not stored:
+        click.echo("no keys are stored: `innkeeper keys set NAME` stores one", err=True)
     for key in stored:
         click.echo(f"{key.name}: in {key.place}, for {_used_for(key.name)}")
 

@@ -116,7 +116,7 @@ def _here(body: Mapping[str, Any], provider: str | None, options: Mapping[str, A
             job = jobs.submit(request, Terms(max_cost=options["max_cost"]))
             if not options["no_wait"]:
                 Runner(jobs).drain(DEADLINE_SECONDS, until=job.id)
-            return dict(queued_job(jobs.get(job.id).to_dict()))
+            return dict(queued_job(jobs.get(job.id).to_dict(), provider))
         finally:
             jobs.wire.close()
 

@@ -167,7 +167,9 @@ def _early_end(message: str, *, lenient: bool, findings: list[Finding]) -> None:
 def _wrong_checksum(kind: str, *, lenient: bool, findings: list[Finding]) -> None:
     message = f"the checksum of the {kind} chunk is wrong: the file is damaged"
     if not lenient:
-        raise DamagedFileError(message, rule="checksum", hint="read it with lenient=True to use it all the same")
+        raise DamagedFileError(
+            message, rule="checksum", hint="take another copy; programs pass lenient=True to read it all the same"
+        )
     findings.append(Finding("checksum", message))
 
 
