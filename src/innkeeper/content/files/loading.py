@@ -136,7 +136,10 @@ def load_personas(source: Source, *, limits: Limits = LIMITS) -> tuple[Persona, 
     """
     with Reader(source, limits) as reader:
         document = Document.parse(reader.all(), limits, name=reader.name)
-        return read_personas(document, limits=limits, name=reader.name)
+        try:
+            return read_personas(document, limits=limits, name=reader.name)
+        except AssetError as error:
+            raise error.at(asset=reader.name) from None
 
 
 def load_persona(source: Source, name: str | None = None, *, limits: Limits = LIMITS) -> Persona:
