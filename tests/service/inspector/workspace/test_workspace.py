@@ -201,7 +201,7 @@ def test_every_tavern_builds_the_example(tavern: str) -> None:
     for verdict in inspection.verdicts:
         assert verdict.file in workspace.files
         assert verdict.path[-2:-1] in {("entries",), ("prompts",)}
-    assert bool(inspection.verdicts) is (tavern in {"silly", "smart"})
+    assert bool(inspection.verdicts) is (tavern in {"risu", "silly", "smart"})
 
 
 def test_verdicts_of_smart_prompts_have_places() -> None:
