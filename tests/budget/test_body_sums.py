@@ -150,7 +150,7 @@ def test_what_decides_is_what_is_shown(tavern: str, hint: str) -> None:
     assert (budget.tokenizer, budget.total) == (accounting(modelled).tokenizer, accounting(modelled).total)
     assert hinted.messages == modelled.messages
     assert budget.free is not None
-    assert 0 <= budget.free < 200
+    assert 0 <= budget.free < (250 if tavern == "risu" else 200)  # RisuAI keeps a margin of 50 tokens
 
 
 class Nobody:

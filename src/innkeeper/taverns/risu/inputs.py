@@ -18,6 +18,7 @@ from innkeeper.macros.cbs import CbsScope, default_variables
 from innkeeper.macros.engine.errors import MacroLimitError
 from innkeeper.prompt import Note, NoteKind, State
 from innkeeper.prompt.data import EMPTY, thaw
+from innkeeper.prompt.dialect import reply_limit
 from innkeeper.prompt.errors import Where
 from innkeeper.taverns.assets import Assets, assets_of, raw_of
 from innkeeper.taverns.inputs import note_unread
@@ -195,7 +196,8 @@ def _database(state: State, assets: Assets, own: Mapping[str, Any]) -> dict[str,
         fields |= {"username": assets.persona.name, "personaPrompt": assets.persona.persona_text}
     fields |= {"aiModel": request.model} if request.model else {}
     fields |= {"maxContext": request.context_window} if request.context_window is not None else {}
-    fields |= {"maxResponse": request.reserved_tokens} if request.reserved_tokens is not None else {}
+    asked = max(request.reserved_tokens or 0, reply_limit(request.options))
+    fields |= {"maxResponse": asked} if asked or request.reserved_tokens is not None else {}
     fields |= _objects(own, "database")
     bound = _objects(own, "chat").get("bindedPersona")
     for persona in fields.get("personas") or () if bound else ():

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
+from innkeeper.prompt.once import once
 from innkeeper.taverns.risu.line import PromptLine, joined, line
 
 FULL_SYSTEM: Final = "hasFullSystemPrompt"
@@ -40,7 +40,7 @@ def model_of(name: str) -> RisuModel | None:
     return _models().get(name)
 
 
-@cache
+@once
 def _models() -> dict[str, RisuModel]:
     families: list[dict[str, Any]] = json.loads(Path(__file__).with_name("models.json").read_text("utf-8"))
     return {

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.budget.settings import CountingConfig
+from innkeeper.budget.settings import CountingConfig, model_for
 from innkeeper.macros.cbs import unescaped
 from innkeeper.prompt import NoConfig, NoteKind, Pipeline, ScratchKey, State, Step, StepConfig
 from innkeeper.prompt.block import Block, BudgetGroup, Origin, OriginAsset, Piece
@@ -159,7 +159,7 @@ def _depth_lore(lore: Sequence[ActiveLore]) -> list[ActiveLore]:
 def _memory(state: State, _config: NoConfig) -> None:
     inputs, lore, parts = state.scratch[INPUTS], state.scratch[LORE].active, state.scratch[SECTIONS]
     (history, started), window = state.scratch[HISTORY], inputs.db.max_context
-    counting = LineCounter(_counter(state), inputs.model)
+    counting = LineCounter(_counter(state), model_for(state) or inputs.model)
     counted = Template(inputs=inputs, lore=lore, sections=parts, counting=True).lines(merging=False)
     cards = counted if inputs.template else [each for section in parts.values() for each in section]
     depths = [sections.lore_line(inputs, each, lore) for each in _depth_lore(lore)]
@@ -193,7 +193,7 @@ def _assembly(state: State, _config: NoConfig) -> None:
         lines = ordered_lines(inputs, parts, chat, texts)
     lines = [trimmed(each) for each in lines]
     _add_depth_prompt(inputs, lines)
-    counting = LineCounter(_counter(state), inputs.model)
+    counting = LineCounter(_counter(state), model_for(state) or inputs.model)
     lines = fitted(_with_system(state, lines), inputs.db.max_context, counting)
     state.scratch[ASSEMBLY] = lines
     state.result.options |= inputs.db.options

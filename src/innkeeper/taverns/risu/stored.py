@@ -10,6 +10,8 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from innkeeper.prompt.once import convert
+
 T = TypeVar("T", bound=msgspec.Struct)
 
 FORMATING_ORDER: Final = (
@@ -186,7 +188,7 @@ def _fits(value: Any, kind: Any) -> bool:
     if kind is int:
         return type(value) is int
     try:
-        msgspec.convert(value, kind)
+        convert(value, kind)
     except msgspec.ValidationError:
         return False
     return True
