@@ -132,16 +132,15 @@ class Sender:
         held = self._hold(plan, made)
         try:
             self._wait()
-            answer = self._ask(plan)
-        except HttpError as error:
-            if error.status in _REFUSED:
-                raise self._ended(error) from None
-            raise
-        finally:
+            fields = _fields(plan, self._ask(plan))
+        except BaseException as error:
             with self._lock:
                 self._held -= held
-        fields = _fields(plan, answer)
-        with self._lock:
+            if isinstance(error, HttpError) and error.status in _REFUSED:
+                raise self._ended(error) from None
+            raise
+        with self._lock:  # what was held becomes what is spent, with no moment between in which it is neither
+            self._held -= held
             self._spent += fields["paid"] or 0.0
             if self._file is not None:
                 self._file.write(msgspec.json.encode({"key": key, **fields}) + b"\n")
