@@ -16,12 +16,15 @@ from innkeeper.service.inspector.surface import Inspector
 from innkeeper.service.inspector.talking import InspectorTalk
 from tests.service.inspector.opened import Browser, example_session, session_of
 
+TELLER = "teller=http://127.0.0.1:9:teller"
+BLOCKED = "Mia is fourteen, and a romantic evening begins."
+
 
 class Parrot(RouteModels):
-    """Routes of which one answers with the user's last message and the other fails in the middle."""
+    """Routes that answer with the user's last message, fail in the middle, and tell of what may not pass."""
 
     def __init__(self) -> None:
-        super().__init__(Routes.read(("parrot=http://127.0.0.1:9:parrot", "broken=http://127.0.0.1:9:broken")))
+        super().__init__(Routes.read(("parrot=http://127.0.0.1:9:parrot", "broken=http://127.0.0.1:9:broken", TELLER)))
         self.bodies: list[Any] = []
         self.closed = False
 
@@ -31,7 +34,8 @@ class Parrot(RouteModels):
 
     async def _events(self, route: Route, body: Any) -> AsyncGenerator[ModelEvent]:
         asked = [message["content"] for message in body["messages"] if message["role"] == "user"]
-        for word in asked[-1].split(" "):
+        text = BLOCKED if route.name == "teller" else asked[-1]
+        for word in text.split(" "):
             yield TextDelta(text=f"{word} ")
             if route.name == "broken":
                 raise ProviderError("it broke")
@@ -71,6 +75,15 @@ def test_what_goes_wrong_is_told() -> None:
     assert events[-1][1]["message"] == "it broke"
     assert talked({"route": "nobody"})[0] == 404
     assert talked({"message": 5})[0] == 400
+
+
+def test_an_answer_that_may_not_pass_ends_in_an_error() -> None:
+    """What a model makes of a minor in a romance is stopped, though nothing of it was asked for."""
+    _, events, models = talked({"message": "Say this", "route": "teller"})
+    assert [name for name, _ in events][-1] == "error"
+    assert "message" not in events[-1][1] or "Mia" not in events[-1][1]["message"]
+    assert len(models.bodies) == 1
+    assert talked({"message": "Say this"})[1][-1][0] == "end"
 
 
 def test_without_models_nobody_answers() -> None:

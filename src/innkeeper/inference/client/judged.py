@@ -46,6 +46,26 @@ async def judged_by(judge: Judge, texts: Mapping[str, str], *, waits: bool = Fal
         await asyncio.to_thread(judge, texts)
 
 
+class _GrowingAnswer:
+    """The texts of a request with what was answered so far, each time that is to be judged."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._texts, self._output, self._due = texts, "", _FIRST
+
+    def after(self, event: ModelEvent) -> dict[str, str] | None:
+        """Take an event; return the texts to judge, where the answer has grown enough since the last time."""
+        if isinstance(event, (TextDelta, ReasoningDelta)):
+            self._output += event.text
+            if len(self._output) >= self._due:
+                self._due = int(len(self._output) * _GROWTH)
+                return self.whole()
+        return None
+
+    def whole(self) -> dict[str, str] | None:
+        """Return the texts to judge at the end; None of an answer without a text."""
+        return {**self._texts, TextKind.MODEL_OUTPUT.value: self._output} if self._output else None
+
+
 async def judged_events(
     texts: Mapping[str, str],
     ask: Callable[[], AsyncGenerator[ModelEvent]],
@@ -59,31 +79,25 @@ async def judged_events(
     ``answers`` is off where whoever asks judges the answer, and records it.
     """
     await judged_by(judge, texts, waits=waits)
-    output, due = "", _FIRST
+    answer = _GrowingAnswer(texts)
     async with aclosing(ask()) as events:
         async for event in events:
-            if answers and isinstance(event, (TextDelta, ReasoningDelta)):
-                output += event.text
-                if len(output) >= due:
-                    due = int(len(output) * _GROWTH)
-                    await judged_by(judge, {**texts, TextKind.MODEL_OUTPUT.value: output}, waits=waits)
+            if answers and (grown := answer.after(event)) is not None:
+                await judged_by(judge, grown, waits=waits)
             yield event
-    if output:
-        await judged_by(judge, {**texts, TextKind.MODEL_OUTPUT.value: output}, waits=waits)
+    if (whole := answer.whole()) is not None:
+        await judged_by(judge, whole, waits=waits)
 
 
 def judged_answer(
     texts: Mapping[str, str], events: Generator[ModelEvent], judge: Judge = block
 ) -> Generator[ModelEvent]:
     """The events of an answer in a blocking program, while it may pass. Raises `TierBlockedError`."""
-    output, due = "", _FIRST
+    answer = _GrowingAnswer(texts)
     with closing(events):
         for event in events:
-            if isinstance(event, (TextDelta, ReasoningDelta)):
-                output += event.text
-                if len(output) >= due:
-                    due = int(len(output) * _GROWTH)
-                    judge({**texts, TextKind.MODEL_OUTPUT.value: output})
+            if (grown := answer.after(event)) is not None:
+                judge(grown)
             yield event
-    if output:
-        judge({**texts, TextKind.MODEL_OUTPUT.value: output})
+    if (whole := answer.whole()) is not None:
+        judge(whole)
