@@ -206,6 +206,6 @@ def answer(case: Case) -> Any:
     return _ANSWERS[case.area.partition(".")[0]](case)
 
 
-def counted(case: Case, given: Any) -> tuple[Any, Any]:
+def counted(case: Case, actual: Any) -> tuple[Any, Any]:
     """What the original answered, and ours, as far as both are compared."""
-    return case.expected, given
+    return case.expected, actual

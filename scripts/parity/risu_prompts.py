@@ -80,30 +80,30 @@ def build_of(case: Case, *, flags: bool = False) -> Plan:
     return TAVERN.build(request, ports, pipeline=None if flags else TAVERN.pipeline.without("request_flags"))
 
 
-def counted(case: Case, found: Any) -> tuple[Any, Any]:
-    """The parts of the expected and the found answer that must agree; of an error only that there is one."""
+def counted(case: Case, actual: Any) -> tuple[Any, Any]:
+    """The parts of the expected and the actual answer that must agree; of an error only that there is one."""
     if case.area.partition(".")[0] not in ANSWERS:
-        return risu.counted(case, found)
+        return risu.counted(case, actual)
     expected = {"vars": {}, **case.expected} if "actives" in case.expected else case.expected
     if case.area.startswith("format."):
-        return expected, _as_expected(expected, found)
+        return expected, _as_expected(expected, actual)
     if "preview" in expected:
         body = expected["preview"].get("body")
         body = {"error": True} if body is None else {"body": {key: body[key] for key in body if key not in _NOT_OURS}}
-        return {"preview": body}, found
+        return {"preview": body}, actual
     if "throws" in expected or expected.get("sent") is False:
-        return {"throws": True}, {"throws": "error" in found} if isinstance(found, dict) else found
-    return expected, {name: found.get(name, "(missing)") for name in expected} if isinstance(found, dict) else found
+        return {"throws": True}, {"throws": "error" in actual} if isinstance(actual, dict) else actual
+    return expected, {name: actual.get(name, "(missing)") for name in expected} if isinstance(actual, dict) else actual
 
 
-def _as_expected(expected: Any, found: Any) -> Any:
+def _as_expected(expected: Any, actual: Any) -> Any:
     """The fields that are expected, at each level; fields of RisuAI's own that no prompt depends on agree."""
-    if isinstance(expected, dict) and isinstance(found, dict):
-        ours = {**{key: expected[key] for key in expected if key in _PAGE_FIELDS}, **found}
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        ours = {**{key: expected[key] for key in expected if key in _PAGE_FIELDS}, **actual}
         return {key: _as_expected(expected[key], ours.get(key, "(missing)")) for key in expected}
-    if isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
-        return [_as_expected(*pair) for pair in zip(expected, found, strict=True)]
-    return found
+    if isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        return [_as_expected(*pair) for pair in zip(expected, actual, strict=True)]
+    return actual
 
 
 _PAGE_FIELDS: Final = frozenset({"extentions", "loreCache"})
@@ -143,17 +143,16 @@ def _message(block: Any, *, flagged: bool = True) -> dict[str, Any]:
     return message | ({"cachePoint": True} if own.get("cache_control") else {})
 
 
-def _lorebook(case: Case) -> dict[str, Any]:
-    """The entries that fire, without a build: RisuAI expands the macros of the chat before it, and was not asked to here."""
+def lore_of(case: Case, variables: dict[str, Any]) -> Any:
+    """The outcome of a scan without a build: RisuAI expands the macros of the chat before it, and was not asked to here."""
     from innkeeper.taverns.risu.lore.activation import LoreQuery, scan
     from innkeeper.taverns.risu.lore.compiled import compile_lore
     from innkeeper.taverns.risu.lore.entry import stored_entries
 
     objects, former = objects_of(case), profile_of(case) == "166.3.3"
     own, db, chat = objects["character"].get("loreSettings") or {}, objects["database"], objects["chat"]
-    variables, counter = variables_of(case), CaseCounter(case.input.get("token_counts") or {})
     entries = case.input.get("lorebook", objects["character"].get("globalLore") or [])
-    outcome = scan(
+    return scan(
         compile_lore(stored_entries(entries), full_words=bool(own.get("fullWordMatching")), keep_slash=former),
         LoreQuery(
             messages=[(message["role"], message["data"]) for message in chat["message"]],
@@ -163,12 +162,18 @@ def _lorebook(case: Case) -> dict[str, Any]:
             greeting=chat.get("fmIndex", -1) + 1,
             variables=variables,
             random=Mulberry32(request_of(case).seed),
-            count=counter.count,
+            count=CaseCounter(case.input.get("token_counts") or {}).count,
             report=lambda _what, _why: None,
             first_text_only=former,
             leak=former,
         ),
     )
+
+
+def _lorebook(case: Case) -> dict[str, Any]:
+    """The entries that fire."""
+    variables = variables_of(case)
+    outcome = lore_of(case, variables)
     matches = [{"source": match.source, "activated": match.key} for match in outcome.matches]
     return {"actives": [_active(item) for item in outcome.active], "match_log": matches, "vars": variables}
 
@@ -194,7 +199,7 @@ def _reformat(case: Case) -> dict[str, Any]:
     from innkeeper.taverns.risu.line import PromptLine
     from innkeeper.taverns.risu.request_flags import flagged
 
-    given = case.input
+    inputs = case.input
     lines = [
         PromptLine(
             role=each["role"],
@@ -202,10 +207,10 @@ def _reformat(case: Case) -> dict[str, Any]:
             thoughts=tuple(each.get("thoughts") or ()),
             cache_point=bool(each.get("cachePoint")),
         )
-        for each in given["messages"]
+        for each in inputs["messages"]
     ]
-    replacement = given.get("systemContentReplacement") or ""
-    role = given.get("systemRoleReplacement") or "user"
+    replacement = inputs.get("systemContentReplacement") or ""
+    role = inputs.get("systemRoleReplacement") or "user"
     return {
         "messages": [
             {
@@ -214,7 +219,7 @@ def _reformat(case: Case) -> dict[str, Any]:
                 **({"thoughts": list(each.thoughts)} if each.thoughts else {}),
                 **({"cachePoint": True} if each.cache_point else {}),
             }
-            for each in flagged(lines, given["flags"], replacement=replacement, role=role)
+            for each in flagged(lines, inputs["flags"], replacement=replacement, role=role)
         ]
     }
 
@@ -253,12 +258,12 @@ def _format(case: Case) -> dict[str, Any]:
     return _FORMATS[kind](case.input)
 
 
-def _card(given: Mapping[str, Any]) -> dict[str, Any]:
+def _card(inputs: Mapping[str, Any]) -> dict[str, Any]:
     from innkeeper.content.character import Character
     from innkeeper.taverns.risu.imports import stored_character
     from innkeeper.taverns.risu.lore.entry import book_entries
 
-    card = Character.of(dict(given["card"]))
+    card = Character.of(dict(inputs["card"]))
     entries = [] if card.book is None else [_entry(each, imported=True) for each in book_entries(card.book)]
     return {"char_subset": stored_character(card), "lorebook": entries}
 
@@ -277,68 +282,65 @@ def _entry(each: Any, *, imported: bool) -> dict[str, Any]:
     return entry | ({"useRegex": each.use_regex} if imported else {})
 
 
-def _external(given: Mapping[str, Any]) -> dict[str, Any]:
+def _external(inputs: Mapping[str, Any]) -> dict[str, Any]:
     from innkeeper.content.lorebook import Lorebook
     from innkeeper.taverns.risu.lore.entry import book_entries
 
-    entries = book_entries(Lorebook.of({"entries": given["entries"]}))
+    entries = book_entries(Lorebook.of({"entries": inputs["entries"]}))
     return {"lorebook": [_entry(each, imported=False) for each in entries]}
 
 
-def _preset(given: Mapping[str, Any]) -> dict[str, Any]:
+def _preset(inputs: Mapping[str, Any]) -> dict[str, Any]:
     from innkeeper.content.preset import Preset
     from innkeeper.taverns.risu.imports import imported_preset
 
-    return {"preset_subset": imported_preset(Preset.of(given["st_preset"]))}
+    return {"preset_subset": imported_preset(Preset.of(inputs["st_preset"]))}
 
 
-def _json_preset(given: Mapping[str, Any]) -> dict[str, Any]:
-    from innkeeper.taverns.risu.stored import RisuSettings, read_stored
+def _json_preset(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    from innkeeper.taverns.risu.imports import whole_preset
 
-    read = read_stored(RisuSettings, given["json"])
-    defaults = {"temperature": 80, "maxContext": 4000, "maxResponse": 300}  # of the page's own preset
-    facts = {"mainPrompt": read.main_prompt, "promptTemplate": read.prompt_template}
-    return {"preset_subset": {**defaults, "formatingOrder": read.formating_order, **given["json"], **facts}}
+    return {"preset_subset": whole_preset(inputs["json"])}
 
 
-def _packed(given: Mapping[str, Any]) -> dict[str, Any]:
+def _packed(inputs: Mapping[str, Any]) -> dict[str, Any]:
     from innkeeper.content.files.loading import load_preset
 
-    return {"preset_subset": dict(load_preset(b64decode(given["data_b64"])).raw)}
+    return {"preset_subset": dict(load_preset(b64decode(inputs["data_b64"])).raw)}
 
 
-def _module(given: Mapping[str, Any]) -> dict[str, Any]:
+def _module(inputs: Mapping[str, Any]) -> dict[str, Any]:
     from innkeeper.content.files.risu import read_module
 
     try:
-        return {"module": read_module(b64decode(given["data_b64"])).module}
+        return {"module": read_module(b64decode(inputs["data_b64"])).module}
     except InputError:
         return {"result": "undefined"}
 
 
-def _rpacked(given: Mapping[str, Any]) -> dict[str, Any]:
+def _rpacked(inputs: Mapping[str, Any]) -> dict[str, Any]:
     from innkeeper.content.files.risu import RPACK
 
-    return {"encoded_b64": b64encode(given["plain_utf8"].encode().translate(RPACK)).decode()}
+    return {"encoded_b64": b64encode(inputs["plain_utf8"].encode().translate(RPACK)).decode()}
 
 
-def _toggles(given: Mapping[str, Any]) -> dict[str, Any]:
+def _toggles(inputs: Mapping[str, Any]) -> dict[str, Any]:
     from innkeeper.taverns.risu.imports import read_toggles
 
-    return {"items": read_toggles(given["text"])}
+    return {"items": read_toggles(inputs["text"])}
 
 
-def _pairs(given: Mapping[str, Any]) -> dict[str, Any]:
+def _pairs(inputs: Mapping[str, Any]) -> dict[str, Any]:
     from innkeeper.macros.cbs import default_variables
 
-    return {"items": [list(pair) for pair in default_variables(given["text"]).items()]}
+    return {"items": [list(pair) for pair in default_variables(inputs["text"]).items()]}
 
 
-def _chat_ml(given: Mapping[str, Any]) -> dict[str, Any]:
+def _chat_ml(inputs: Mapping[str, Any]) -> dict[str, Any]:
     from innkeeper.macros.cbs import CbsScope, expand
     from innkeeper.taverns.risu.cards import read_chat_ml
 
-    text = expand(given["text"], CbsScope(char="Sable", user="Mira")).text.strip()
+    text = expand(inputs["text"], CbsScope(char="Sable", user="Mira")).text.strip()
     return {
         "messages": [{"role": role, "content": words, "thoughts": list(own)} for role, words, own in read_chat_ml(text)]
     }

@@ -65,6 +65,16 @@ def test_standard_input(run: Run, server: EchoServer, words: tuple[str, ...], pi
     assert said in texts(server)
 
 
+def test_an_answer_that_may_not_pass(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a model makes of a minor in a romance ends in an error, and the conversation has no such reply."""
+    with EchoServer("Mia is fourteen, and a romantic evening begins.") as server:
+        monkeypatch.setenv("INNKEEPER_BASE_URL", server.base_url)
+        monkeypatch.setenv("INNKEEPER_MODEL", "m")
+        ran = run("ask", CARD, "Good evening.", "--json")
+    assert (ran.code, ran.error["kind"]) == (65, "tier_blocked")
+    assert "Mia" not in ran.out
+
+
 def test_go_on(run: Run, server: EchoServer) -> None:
     """With -c the last conversation goes on, with its card, its persona and its model, whatever is settled now."""
     run("ask", CARD, "One", "--persona", PERSONA, "--tavern", "silly", "--set", "options.temperature=0.5")

@@ -124,11 +124,11 @@ def build(
     chosen = {name: options[name] for name in ("errors", "workers", "shard", "sample") if options[name] is not None}
     settings, run_options = settings_of(options), RunOptions(force=force, **chosen)
     quiet = as_json or output == STDOUT
-    with _engine(options["engine"], options["address"]) as engine, progress_line(source.total, quiet=quiet) as told:
+    with _engine(options["engine"], options["address"]) as engine, progress_line(source.total, quiet=quiet) as progress:
         if output is None:
-            report = _looked_at(source, settings, run_options, told)
+            report = _looked_at(source, settings, run_options, progress)
         else:
-            report = run_batch(source, output, settings, run_options, engine=engine, progress=told)
+            report = run_batch(source, output, settings, run_options, engine=engine, progress=progress)
     if summary is not None:
         _write_summary(summary, report.summary, force=force)
     if as_json:
@@ -155,14 +155,14 @@ def _engine(name: str, address: str | None) -> Iterator[Any]:
         yield engine
 
 
-def _looked_at(source: Any, settings: BatchSettings, options: Any, told: Callable[[int, int], None] | None) -> Any:
+def _looked_at(source: Any, settings: BatchSettings, options: Any, progress: Callable[[int, int], None] | None) -> Any:
     """Build a sample that is not kept."""
     from tempfile import TemporaryDirectory
 
     from innkeeper.data.run import run_batch
 
     with TemporaryDirectory() as folder:
-        return run_batch(source, Path(folder, "sample.arrow"), settings, options, progress=told)
+        return run_batch(source, Path(folder, "sample.arrow"), settings, options, progress=progress)
 
 
 def settings_of(options: dict[str, Any]) -> BatchSettings:
@@ -196,14 +196,14 @@ def progress_line(total: int | None, *, quiet: bool) -> Iterator[Callable[[int, 
         return
     begun = time.monotonic()
 
-    def told(rows: int, errors: int) -> None:
+    def show(rows: int, errors: int) -> None:
         rate = rows / max(time.monotonic() - begun, 1e-6)
         left = f", {(total - rows) / max(rate, 1e-6):,.0f} s left" if total is not None else ""
         bad = f", {errors:,} errors" if errors else ""
         click.echo(f"\r\x1b[K{rows:,} rows, {rate:,.0f} a second{left}{bad}", nl=False, err=True)
 
     try:
-        yield told
+        yield show
     finally:
         click.echo("\r\x1b[K", nl=False, err=True)
 

@@ -56,8 +56,10 @@ def run(rows: tuple[str, ...], *, output: str, force: bool, as_json: bool, **opt
         request, _ = settled_request(BuildRequest.of(common.request), handle.turn)
         common = msgspec.structs.replace(common, request=request.to_dict())
         sender = Sender(lambda plan: handle.answer(plan, lambda _: None), parts_of(target) / "answers.jsonl", limits)
-        with progress_line(source.total, quiet=as_json) as told:
-            report = run_batch(source, target, common, RunOptions(force=force, **chosen), engine=sender, progress=told)
+        with progress_line(source.total, quiet=as_json) as progress:
+            report = run_batch(
+                source, target, common, RunOptions(force=force, **chosen), engine=sender, progress=progress
+            )
     facts = {**report.to_dict(), "paid": sender.spent}
     bad = f", {report.errors:,} rows with errors" if report.errors else ""
     cost = f", ${sender.spent:.4f}" if sender.spent else ""

@@ -89,8 +89,8 @@ def read_preset(data: bytes, *, limits: Limits = LIMITS, asset: str | None = Non
     outer = _message_pack(_gunzip(packed, limits, asset), "the file", limits, asset)
     version, sealed = outer.get("presetVersion"), outer.get("preset", outer.get("pres"))
     if outer.get("type") != "preset" or version not in (0, 2) or not isinstance(sealed, bytes):
-        found = f"preset version {version}" if isinstance(version, int) else "MessagePack"
-        raise WrongKindError("only RisuAI presets of versions 0 and 2 are read", found=found, where=Where(asset=asset))
+        kind = f"preset version {version}" if isinstance(version, int) else "MessagePack"
+        raise WrongKindError("only RisuAI presets of versions 0 and 2 are read", found=kind, where=Where(asset=asset))
     return _message_pack(_opened(sealed, asset), "the preset", limits, asset)
 
 

@@ -243,14 +243,14 @@ class _Parse:
         return text_of(result["text"]) if isinstance(result, dict) and "text" in result else UNDEFINED
 
 
-def _cut_back(parts: list[str], marks: str, kept: int) -> None:
-    """Cut a buffer back to its last mark, of which ``kept`` characters stay. Long parts are cut in pieces first."""
+def _cut_back(parts: list[str], marks: str, length: int) -> None:
+    """Cut a buffer back to its last mark, of which ``length`` characters stay. Long parts are cut in pieces first."""
     while parts:
         if len(parts[-1]) > _PIECE:
             parts[-1:] = [parts[-1][:-_PIECE], parts[-1][-_PIECE:]]
         index = max(map(parts[-1].rfind, marks))
         if index >= 0:
-            parts[-1] = parts[-1][: index + kept]
+            parts[-1] = parts[-1][: index + length]
             return
         parts.pop()
 

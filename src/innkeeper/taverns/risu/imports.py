@@ -8,6 +8,8 @@ from typing import Any, Final
 from innkeeper.content.character import Character
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.content.preset import Preset, PromptItem
+from innkeeper.prompt.data import thaw
+from innkeeper.taverns.risu.stored import FORMATING_ORDER
 
 _EXTENSIONS: Final[Mapping[str, str]] = {
     "customScripts": "customscript",
@@ -74,6 +76,15 @@ _OWN_KEYS: Final = frozenset({"promptTemplate", "mainPrompt", "formatingOrder", 
 def is_risu_preset(preset: Any) -> bool:
     """Whether a preset is RisuAI's own."""
     return isinstance(preset, Mapping) and not _OWN_KEYS.isdisjoint(preset)
+
+
+_PRESET: Final[Mapping[str, Any]] = {"temperature": 80, "maxContext": 4_000, "maxResponse": 300}
+"""What a preset has that does not say (`risuai.md` 1, 16); windows and replies in tokens."""
+
+
+def whole_preset(preset: Mapping[str, Any]) -> dict[str, Any]:
+    """A preset of RisuAI's laid over the one that its page begins with."""
+    return {**_PRESET, "formatingOrder": list(FORMATING_ORDER), **thaw(dict(preset))}
 
 
 _CARDS: Final[Mapping[str, dict[str, Any]]] = {

@@ -25,7 +25,14 @@ from innkeeper.taverns.inputs import note_unread
 from innkeeper.taverns.risu.compat import RisuCompat, compat_of
 from innkeeper.taverns.risu.expansion import CbsExpander
 from innkeeper.taverns.risu.group import GroupMember, next_speakers
-from innkeeper.taverns.risu.imports import UNREAD, imported_preset, is_risu_preset, lore_settings, stored_character
+from innkeeper.taverns.risu.imports import (
+    UNREAD,
+    imported_preset,
+    is_risu_preset,
+    lore_settings,
+    stored_character,
+    whole_preset,
+)
 from innkeeper.taverns.risu.lore.entry import LoreEntry, book_entries, stored_entries
 from innkeeper.taverns.risu.messages import RisuMessage, read_messages
 from innkeeper.taverns.risu.scripts import RewrittenText, ScriptRunner, read_scripts
@@ -40,9 +47,6 @@ from innkeeper.taverns.risu.stored import (
     stored_names,
 )
 from innkeeper.taverns.risu.triggers.trigger import Trigger, read_triggers
-
-_PRESET_RESPONSE: Final = 300
-"""Tokens of a reply where a preset of RisuAI's does not say."""
 
 _LARGEST: Final = {"gpt35": 4_000, "gpt35_16k": 16_000, "gpt4": 8_000, "deepai": 3_000}
 """Windows of old models, in tokens, whatever the settings say."""
@@ -185,7 +189,9 @@ def _database(state: State, assets: Assets, own: Mapping[str, Any]) -> dict[str,
     raw = raw_of(request.preset)
     fields: dict[str, Any] = {}
     if is_risu_preset(raw):
-        fields = {"maxResponse": _PRESET_RESPONSE, **thaw(dict(raw))}
+        fields = whole_preset(raw)
+        if "maxContext" not in raw:
+            del fields["maxContext"]  # the window is the model's own, as in the other taverns
         if unread := sorted(fields.keys() - stored_names(RisuSettings) - {"name"}):
             note_unread(state, "preset", unread, "no prompt of the risu tavern depends on it")
     elif assets.preset is not None:

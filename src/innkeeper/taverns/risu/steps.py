@@ -61,12 +61,12 @@ LORE: Final = ScratchKey[LoreOutcome]("lore")
 
 def _prepare(state: State, _config: NoConfig) -> None:
     inputs = read_inputs(state)
-    given, cut = {message.id: message.data for message in inputs.all_messages}, len(inputs.messages)
+    stored, count = {message.id: message.data for message in inputs.all_messages}, len(inputs.messages)
     typed = typed_messages(inputs, _counter(state))
     inputs = replace(inputs, all_messages=typed)
     messages = expanded_messages(inputs)
-    _store(state, {each.id: each.data for each in messages if each.id in given and each.data != given[each.id]})
-    state.scratch[INPUTS] = replace(inputs, all_messages=messages, messages=messages[-cut:] if cut else [])
+    _store(state, {each.id: each.data for each in messages if each.id in stored and each.data != stored[each.id]})
+    state.scratch[INPUTS] = replace(inputs, all_messages=messages, messages=messages[-count:] if count else [])
 
 
 def _store(state: State, changed: Mapping[Any, str]) -> None:

@@ -116,9 +116,9 @@ def freezes(item: Activated) -> bool:
 
 def _frozen(scene: Scene, lines: Sequence[Line], item: Activated) -> FrozenEntry:
     entry = item.compiled.entry
-    place = max(len(lines) - min(entry.depth, 1), 0)  # deeper, each new entry would move the messages behind it
+    index = max(len(lines) - min(entry.depth, 1), 0)  # deeper, each new entry would move the messages behind it
     text = text_of(trimmed(scene.expand.pieces(trimmed(item.pieces))))
-    return FrozenEntry(item.compiled.key, text, entry.role, lines[place - 1].index if place else -1)
+    return FrozenEntry(item.compiled.key, text, entry.role, lines[index - 1].index if index else -1)
 
 
 def depth_of(entry: FrozenEntry, lines: Sequence[Line]) -> int:

@@ -6,11 +6,11 @@ import pytest
 
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.taverns.risu.lore.entry import LoreEntry, book_entries, stored_entries
-from tests.taverns.risu.cases import FOLDER
+from tests.shared import VECTORS
 
 CARDS = [
     (case["name"], case["input"]["card"]["data"]["character_book"], case["expected"]["lorebook"])
-    for case in json.loads((FOLDER / "format.json").read_text("utf-8"))
+    for case in json.loads((VECTORS / "risu" / "format.json").read_text("utf-8"))
     if case["name"].startswith("format/card/")
 ]
 
