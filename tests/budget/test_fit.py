@@ -51,10 +51,10 @@ def test_a_plan_fits_or_is_refused(parts: Any, framing: Framing, window: int, re
     try:
         fitted = fit(plan, Characters(), framing)
     except MaxTokensExceededError as error:
-        assert error.estimated_tokens > error.limit_tokens  # noqa: PT017 - either outcome is right
+        assert error.estimated_tokens > error.limit_tokens or reserved > window  # noqa: PT017 - either outcome is right
         return
     figures = accounting(fitted, Characters(), framing)
-    assert figures.total + reserved <= max(window, reserved)
+    assert figures.total + reserved <= window
     assert (figures.window, figures.reserve) == (window, reserved)
     gone = [b.id for b, a in zip(plan.blocks, fitted.blocks, strict=True) if b.enabled and not a.enabled]
     records = [] if fitted is plan else [record.block_id for record in fitted.trim_report.evictions]

@@ -15,7 +15,7 @@ from innkeeper.budget.diff import money
 from innkeeper.budget.prefix import PrefixChange, PrefixEnd, prefix_end
 from innkeeper.prompt import Block, Plan, TokenCounter, UsageError
 from innkeeper.prompt.block import BudgetGroup, InsertionPoint, OriginAsset
-from innkeeper.prompt.text_table import TextTable
+from innkeeper.prompt.report import TextTable
 from innkeeper.tokens.table.catalogue import MILLION, known_model
 
 

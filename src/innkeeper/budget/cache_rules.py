@@ -12,7 +12,7 @@ from typing import Final, Literal
 import msgspec
 
 from innkeeper.prompt.errors import UnknownNameError
-from innkeeper.prompt.once import decode
+from innkeeper.prompt.typed.once import decode
 from innkeeper.tokens.table.catalogue import known_model
 from innkeeper.tokens.table.models import bare_model_id
 

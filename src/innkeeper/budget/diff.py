@@ -16,8 +16,8 @@ from innkeeper.prompt import Block, LimitError, Plan, TokenCounter
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.block import BudgetGroup
 from innkeeper.prompt.data import plain_data, to_json
+from innkeeper.prompt.report import Cell, ShowsTables, TextTable, WordRun, html_page
 from innkeeper.prompt.text import shorten
-from innkeeper.prompt.text_table import Cell, ShowsTables, TextTable, WordRun, html_page
 from innkeeper.tokens.table.catalogue import listed_cost
 
 MAX_DIFF_BLOCKS: Final = 2_000

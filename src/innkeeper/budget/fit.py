@@ -262,14 +262,12 @@ def _fitted(
 ) -> TrimResult | None:
     """Trim the plan; ``None`` where all of it fits. ``room`` is less than the whole by what is in every prompt."""
     used = counted.tokens + room.fixed_tokens
-    if used > room.budget_tokens:
-        return fit_blocks(plan, strategy, counted.costing, room, step=step)
-    if room.max_tokens is not None and room.reserve_tokens > room.max_tokens:  # an empty prompt in no room at all
+    if room.max_tokens is not None and room.reserve_tokens > room.max_tokens:  # no prompt fits, not even an empty one
         hint = "reserve fewer tokens for the answer, or raise the context window"
         raise MaxTokensExceededError(
             estimated_tokens=used, max_tokens=room.max_tokens, reserve_tokens=room.reserve_tokens, step=step, hint=hint
         )
-    return None
+    return fit_blocks(plan, strategy, counted.costing, room, step=step) if used > room.budget_tokens else None
 
 
 def _strategy_of(report: Any) -> str:

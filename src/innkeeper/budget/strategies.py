@@ -17,7 +17,7 @@ from innkeeper.budget.units import EXAMPLES, HISTORY, LORE, SYSTEM, Unit, latest
 from innkeeper.prompt import Block
 from innkeeper.prompt.data import Registry
 from innkeeper.prompt.errors import UsageError
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.once import convert
 
 
 class Strategy(Protocol):
