@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from innkeeper.dialects import DIALECTS
 from innkeeper.prompt import InnkeeperError, Note, NoteKind, Ports
-from innkeeper.prompt.once import once
+from innkeeper.prompt.typed.once import once
 from innkeeper.taverns import TAVERNS
 
 MARK: Final = "Quartz"

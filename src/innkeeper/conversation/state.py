@@ -17,7 +17,7 @@ from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, parse_json, to_json
 from innkeeper.prompt.errors import FormatError
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note, NoteKind
-from innkeeper.prompt.once import decode
+from innkeeper.prompt.typed.once import decode
 
 MAX_STATE: Final = 1024 * 1024
 """Bytes of the state of one conversation (a note; a larger one is not kept)."""

@@ -17,7 +17,7 @@ from innkeeper.data.tables import arrow
 from innkeeper.prompt import BuildRequest, InnkeeperError, Plan, UsageError
 from innkeeper.prompt.allowance import allowed
 from innkeeper.prompt.data import to_json
-from innkeeper.prompt.once import unpack
+from innkeeper.prompt.typed.once import unpack
 from innkeeper.taverns import build
 from innkeeper.tokens import default_counter
 from innkeeper.tokens.table.catalogue import listed_cost

@@ -13,7 +13,7 @@ from innkeeper.data.rows import ID, REQUEST
 from innkeeper.data.sources import open_rows
 from innkeeper.prompt import FormatError, UsageError, Where
 from innkeeper.prompt.data import parse_json
-from innkeeper.prompt.text_table import ShowsTables, TextTable
+from innkeeper.prompt.report import ShowsTables, TextTable
 
 _ROWS: Final = 1_024
 _SHOWN: Final = 20

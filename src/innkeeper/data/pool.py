@@ -20,7 +20,7 @@ from innkeeper.data.tables import arrow, from_bytes, to_bytes
 from innkeeper.processes import child
 from innkeeper.prompt import UnavailableError
 from innkeeper.prompt.data import to_json
-from innkeeper.prompt.once import unpack
+from innkeeper.prompt.typed.once import unpack
 
 AHEAD: Final = 2
 """Shards for each process that are read before they are asked for: the rest of a dataset waits where it is."""

@@ -28,8 +28,8 @@ from innkeeper.data.tables import KINDS, LineWriter, from_bytes, open_binary, to
 from innkeeper.prompt import FormatError, UsageError, Where
 from innkeeper.prompt.data import to_json
 from innkeeper.prompt.machine import utc_now
-from innkeeper.prompt.misfit import Misfit
-from innkeeper.prompt.once import decode
+from innkeeper.prompt.typed.misfit import Misfit
+from innkeeper.prompt.typed.once import decode
 from innkeeper.version import VERSION
 
 SHARD: Final = 256

@@ -21,8 +21,8 @@ from innkeeper.data.batch import BatchSettings, BuiltRow, builder_of, table_of
 from innkeeper.inference.errors import BudgetError, HttpError
 from innkeeper.prompt import InnkeeperError, Plan, UsageError
 from innkeeper.prompt.dialect import reply_limit
-from innkeeper.prompt.misfit import Misfit
-from innkeeper.prompt.once import decode
+from innkeeper.prompt.typed.misfit import Misfit
+from innkeeper.prompt.typed.once import decode
 from innkeeper.tokens.table.catalogue import known_model, tokens_cost
 
 MOST_AT_ONCE: Final = 64

@@ -8,8 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.budget.diff import money
-from innkeeper.prompt.line_plot import svg_plot
-from innkeeper.prompt.text_table import Cell, ShowsTables, TextTable
+from innkeeper.prompt.report import Cell, ShowsTables, TextTable, svg_plot
 
 _BINS: Final = 60
 

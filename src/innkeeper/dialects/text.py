@@ -20,8 +20,8 @@ from innkeeper.dialects.turn import ASSISTANT, SYSTEM, USER, Turn
 from innkeeper.prompt.dialect import Tool
 from innkeeper.prompt.errors import ConfigError, UnknownNameError
 from innkeeper.prompt.message import Message
-from innkeeper.prompt.once import convert, decode
 from innkeeper.prompt.text import scalar_text
+from innkeeper.prompt.typed.once import convert, decode
 
 
 class Instruct(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -38,7 +38,7 @@ from innkeeper.gate.words.vocabulary import Hits, vocabulary_of
 from innkeeper.prompt.allowance import allowed, charge
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import FrozenDict
-from innkeeper.prompt.once import once
+from innkeeper.prompt.typed.once import once
 from innkeeper.text.encodings import decoded, pig_latin
 from innkeeper.text.offsets import SAME, SelectedRuns
 from innkeeper.text.pyregex import PatternLimitError

@@ -12,7 +12,7 @@ from typing import Final
 
 from innkeeper.gate.evidence import Mention
 from innkeeper.gate.words.languages import languages
-from innkeeper.prompt.once import once
+from innkeeper.prompt.typed.once import once
 from innkeeper.text.confusables import fold_word
 
 ENDEARMENT: Final = "age_fond"

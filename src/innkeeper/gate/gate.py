@@ -39,7 +39,7 @@ from innkeeper.gate.tier import (
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import LimitError, Where
-from innkeeper.prompt.once import once
+from innkeeper.prompt.typed.once import once
 
 _ABSOLUTE_SCORE: Final = 0.5
 _AGE_SCORE: Final = 0.4

@@ -13,7 +13,7 @@ import msgspec
 
 from innkeeper.prompt import ConfigError, FrozenDict, freeze
 from innkeeper.prompt.data import EMPTY
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.once import convert
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

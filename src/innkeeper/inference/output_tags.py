@@ -19,8 +19,8 @@ import msgspec
 
 from innkeeper.prompt import thaw
 from innkeeper.prompt.data import EMPTY, FrozenDict
-from innkeeper.prompt.once import convert
 from innkeeper.prompt.run.context import read_config, refuse_config, section_of
+from innkeeper.prompt.typed.once import convert
 from innkeeper.text.verbatim import CODE_ZONES, Escape, Zone, mask, unmask
 
 _LOG: Final = logging.getLogger(__name__)

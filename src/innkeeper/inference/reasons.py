@@ -24,7 +24,7 @@ from innkeeper.inference.errors import (
     StreamCutError,
 )
 from innkeeper.prompt.errors import LimitError
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.once import convert
 
 Reason: TypeAlias = Literal[
     "authentication",

@@ -27,7 +27,7 @@ from innkeeper.inference.routing.trace import RouteStep, RouteTrace
 from innkeeper.library.errors import ConflictError, NotFoundError
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, thaw, to_json
 from innkeeper.prompt.errors import UsageError
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.once import convert
 
 
 class Mode(StrEnum):

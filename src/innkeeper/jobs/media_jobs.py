@@ -30,7 +30,7 @@ from innkeeper.jobs.store import JobStore, later
 from innkeeper.prompt.data import FrozenDict, thaw
 from innkeeper.prompt.errors import ConfigError, UnknownNameError
 from innkeeper.prompt.machine import Secret
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.once import convert
 
 if TYPE_CHECKING:
     from innkeeper.library.library import Library

@@ -19,7 +19,7 @@ from innkeeper.jobs.routing import NO_BOUNDS, Bounds, JobTarget, MediaRoutes
 from innkeeper.library.models.facts import ModelFacts, ceilings_of, facts_of
 from innkeeper.prompt.data import thaw
 from innkeeper.prompt.machine import fresh_seed
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.once import convert
 
 if TYPE_CHECKING:
     from innkeeper.jobs.job import Job

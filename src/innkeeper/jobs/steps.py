@@ -27,7 +27,7 @@ from innkeeper.jobs.store import JobStep, later
 from innkeeper.library.errors import DatabaseError, TierBlockedError
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import FormatError, InnkeeperError, ProviderError
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.once import convert
 
 LOG: Final = logging.getLogger("innkeeper.jobs")
 _T = TypeVar("_T")

@@ -25,7 +25,7 @@ from innkeeper.library.db.rows import checked, first_row, insert_into, insert_ma
 from innkeeper.library.errors import ConflictError
 from innkeeper.library.log.logs import LogStore
 from innkeeper.prompt.data import EMPTY, freeze, to_json
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.once import convert
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection

@@ -14,7 +14,7 @@ import msgspec
 
 from innkeeper.gate.tier import Tier
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, thaw
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.once import convert
 
 R = TypeVar("R", bound=msgspec.Struct)
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.prompt.errors import ConfigError
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.once import convert
 
 MAX_SCAN_DEPTH: Final = 1000
 """Messages a scan may look back (no error: what is older is not searched)."""

@@ -17,7 +17,7 @@ from innkeeper.content.entry import Spelling
 from innkeeper.lore.compiled import CompiledEntry
 from innkeeper.lore.decorators import decorator_lines
 from innkeeper.prompt.data import thaw
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.once import convert
 from innkeeper.text.javascript.random_numbers import string_hash
 from innkeeper.text.javascript.values import json_text
 

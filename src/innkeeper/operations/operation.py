@@ -31,10 +31,10 @@ from innkeeper.gate.judgement import Judgement
 from innkeeper.operations.scope import Scope
 from innkeeper.prompt.data import EMPTY, parse_json
 from innkeeper.prompt.errors import UsageError, Where
-from innkeeper.prompt.json_schema import json_schema
-from innkeeper.prompt.misfit import Misfit
-from innkeeper.prompt.once import convert
 from innkeeper.prompt.text import scalar_text
+from innkeeper.prompt.typed.json_schema import json_schema
+from innkeeper.prompt.typed.misfit import Misfit
+from innkeeper.prompt.typed.once import convert
 
 S = TypeVar("S", bound=msgspec.Struct)
 Request = TypeVar("Request")

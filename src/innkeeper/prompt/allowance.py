@@ -27,7 +27,7 @@ from typing import Annotated, Any, Final, NoReturn
 import msgspec
 
 from innkeeper.prompt.errors import LimitError, UsageError
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.once import convert
 
 MAX_BUILD_STEPS: Final = 10_000_000
 """Steps of work in one build (`AllowanceError`). A step is about a tenth of a microsecond: one small operation of Python."""

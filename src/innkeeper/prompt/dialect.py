@@ -11,7 +11,7 @@ from innkeeper.prompt.data import Registry
 from innkeeper.prompt.errors import FormatError, UsageError
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note, NoteKind
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.once import convert
 
 
 class Tool(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -39,11 +39,11 @@ from innkeeper.prompt.errors import (
     Where,
 )
 from innkeeper.prompt.message import Message, messages_of
-from innkeeper.prompt.misfit import Misfit
-from innkeeper.prompt.once import convert
 from innkeeper.prompt.run.context import Context
 from innkeeper.prompt.run.extensions import Injection
 from innkeeper.prompt.text import Mended, kind_of, mended_in, scalar_text, shorten, type_words, watching
+from innkeeper.prompt.typed.misfit import Misfit
+from innkeeper.prompt.typed.once import convert
 from innkeeper.version import VERSION
 
 if TYPE_CHECKING:

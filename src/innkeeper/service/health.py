@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 
 from innkeeper import __version__
 from innkeeper.inference.routing.router import DeploymentReport, Router
-from innkeeper.prompt.json_schema import json_schemas
+from innkeeper.prompt.typed.json_schema import json_schemas
 from innkeeper.service.errors import RETRY_SECONDS
 from innkeeper.service.openapi.document import SERVICE, TITLE, named, operation, schemas_of, text_reply
 from innkeeper.service.pages import Page, PageTable

@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 
 from innkeeper.gate.judgement import Judgement
 from innkeeper.prompt.data import EMPTY
-from innkeeper.prompt.once import once
+from innkeeper.prompt.typed.once import once
 from innkeeper.service.exchange import JSON, encode
 from innkeeper.service.openapi.document import OBJECT, SERVICE, Description, Schema, document, operation
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from innkeeper.prompt.once import once
+from innkeeper.prompt.typed.once import once
 
 if TYPE_CHECKING:
     from innkeeper.library.db.engine import Database

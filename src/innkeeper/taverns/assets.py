@@ -27,9 +27,9 @@ from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import ConfigError, Where
 from innkeeper.prompt.message import ROLES
-from innkeeper.prompt.once import convert
 from innkeeper.prompt.run.extensions import InjectionPosition
 from innkeeper.prompt.text import kind_of, scalar_text
+from innkeeper.prompt.typed.once import convert
 
 if TYPE_CHECKING:
     from innkeeper.prompt import State

@@ -10,8 +10,7 @@ import msgspec
 from innkeeper.budget import CachePlan, cache_plan, prefix_report
 from innkeeper.budget.diff import money
 from innkeeper.prompt import BuildRequest, LimitError, Plan, Ports, UsageError
-from innkeeper.prompt.line_plot import sparkline, svg_plot
-from innkeeper.prompt.text_table import TextTable
+from innkeeper.prompt.report import TextTable, sparkline, svg_plot
 from innkeeper.taverns.registry import TAVERNS
 from innkeeper.taverns.session import Session
 

@@ -18,11 +18,11 @@ from innkeeper.prompt.allowance import BuildLimits
 from innkeeper.prompt.determinism import Randomness
 from innkeeper.prompt.dialect import Dialects
 from innkeeper.prompt.note import Instrumenter, Note
-from innkeeper.prompt.once import once
 from innkeeper.prompt.run.context import Context
 from innkeeper.prompt.run.extensions import HookRegistry, Injection, InjectionRegistry
 from innkeeper.prompt.run.state import PassageSearch, TokenCounter
 from innkeeper.prompt.run.variables import VariablesStore
+from innkeeper.prompt.typed.once import once
 
 
 class HasName(Protocol):

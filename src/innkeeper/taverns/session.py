@@ -31,8 +31,8 @@ from innkeeper.prompt.block import OriginAsset
 from innkeeper.prompt.data import parse_json, to_json
 from innkeeper.prompt.determinism import noticing
 from innkeeper.prompt.errors import UnknownNameError, Where
-from innkeeper.prompt.misfit import Misfit
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.misfit import Misfit
+from innkeeper.prompt.typed.once import convert
 from innkeeper.taverns.inputs import read_keywords
 from innkeeper.taverns.keywords import BuildInputs, lists_inputs
 from innkeeper.taverns.registry import TAVERNS, Taverns

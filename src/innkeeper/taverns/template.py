@@ -32,7 +32,7 @@ from innkeeper.prompt import (
     Where,
 )
 from innkeeper.prompt.block import OriginAsset
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.once import convert
 from innkeeper.taverns.assets import assets_of
 from innkeeper.taverns.inputs import ASKING_PORTS, InputRules
 from innkeeper.taverns.tavern import Tavern

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from typing import Final
 
-from innkeeper.prompt.once import once
+from innkeeper.prompt.typed.once import once
 
 _LONG: Final = 64
 """Marks in a row up to which Python's way is the quicker one."""

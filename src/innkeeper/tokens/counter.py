@@ -16,8 +16,8 @@ import msgspec
 from innkeeper.prompt.allowance import AllowanceError, charge
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.errors import InnkeeperError, UnavailableError
-from innkeeper.prompt.once import once
 from innkeeper.prompt.text import scalar_text
+from innkeeper.prompt.typed.once import once
 from innkeeper.tokens.engines.engine import Engine, Tokenization
 from innkeeper.tokens.engines.heuristic import CharsPerToken, estimator
 from innkeeper.tokens.engines.loading import engine_of

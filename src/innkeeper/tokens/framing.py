@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.prompt.errors import UnknownNameError
-from innkeeper.prompt.once import decode
+from innkeeper.prompt.typed.once import decode
 from innkeeper.tokens.counter import Counter
 
 FIELDS: Final = ("role", "content", "name", "tool_calls", "tool_call_id")

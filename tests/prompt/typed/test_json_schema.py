@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from innkeeper.prompt.json_schema import json_schema
+from innkeeper.prompt.typed.json_schema import json_schema
 
 
 class _Order(msgspec.Struct):

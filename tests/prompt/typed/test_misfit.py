@@ -12,9 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.prompt.misfit import Misfit
-from innkeeper.prompt.once import convert, decode
 from innkeeper.prompt.request import BuildRequest
+from innkeeper.prompt.typed.misfit import Misfit
+from innkeeper.prompt.typed.once import convert, decode
 from innkeeper.taverns.profiles.profile import Profile
 
 PYTHON: Final = re.compile(

@@ -11,7 +11,7 @@ from threading import Barrier
 import msgspec
 import pytest
 
-from innkeeper.prompt.once import convert, decode, once, unpack
+from innkeeper.prompt.typed.once import convert, decode, once, unpack
 from tests.shared import ROOT
 
 THREADS = 8
@@ -20,7 +20,7 @@ RACE = """
 import sys, threading
 from innkeeper.gate.words.lexicon import builtin_lexicon
 from innkeeper.gate.gate import TierPolicy
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.once import convert
 sys.setswitchinterval(1e-6)
 barrier = threading.Barrier(4)
 said = []

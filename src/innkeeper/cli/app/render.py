@@ -12,8 +12,8 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from msgspec import structs
 
 from innkeeper.prompt import UnknownNameError
+from innkeeper.prompt.report import cell_text
 from innkeeper.prompt.text import printable, shorten
-from innkeeper.prompt.text_table import cell_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from innkeeper.budget import Accounting
     from innkeeper.prompt import Block, Note, Plan
-    from innkeeper.prompt.text_table import TextTable
+    from innkeeper.prompt.report import TextTable
 
 
 PLAIN_WIDTH: Final = 100

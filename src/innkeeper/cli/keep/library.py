@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from innkeeper.cli.app.commands import json_option
-from innkeeper.prompt.once import decode
+from innkeeper.prompt.typed.once import decode
 
 if TYPE_CHECKING:
     from innkeeper.gate.tier import Ceilings

@@ -210,7 +210,7 @@ def progress_line(total: int | None, *, quiet: bool) -> Iterator[Callable[[int, 
 
 def _write_summary(path: Path, summary: Summary, *, force: bool) -> None:
     from innkeeper.content import save_bytes
-    from innkeeper.prompt.text_table import html_page
+    from innkeeper.prompt.report import html_page
 
     text = summary.to_svg()
     if path.suffix.lower() != ".svg":

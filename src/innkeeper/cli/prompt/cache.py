@@ -97,7 +97,7 @@ def simulate(
     from innkeeper.cli.prompt.build import planned
     from innkeeper.content import save_bytes
     from innkeeper.prompt import UsageError
-    from innkeeper.prompt.text_table import html_page
+    from innkeeper.prompt.report import html_page
     from innkeeper.taverns.cache_simulation import simulate_cache
 
     options |= {"dialect": None}

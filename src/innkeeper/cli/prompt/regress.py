@@ -14,7 +14,7 @@ from innkeeper.cli.app.commands import examples, json_option
 from innkeeper.cli.prompt.asset_options import asset_options
 from innkeeper.cli.settings import completion
 from innkeeper.prompt import InnkeeperError, LimitError, UsageError
-from innkeeper.prompt.text_table import Cell, TextTable
+from innkeeper.prompt.report import Cell, TextTable
 
 MAX_CHATS: Final = 10_000
 """Chats that are built in one run (`LimitError`)."""

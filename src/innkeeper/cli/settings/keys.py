@@ -22,7 +22,7 @@ import msgspec
 from innkeeper.lazy import install_line
 from innkeeper.prompt.errors import FormatError, UnavailableError, UnknownNameError, UsageError, Where
 from innkeeper.prompt.machine import Secret, home
-from innkeeper.prompt.once import decode
+from innkeeper.prompt.typed.once import decode
 
 if TYPE_CHECKING:
     from innkeeper.cli.settings.settings import UserSettings

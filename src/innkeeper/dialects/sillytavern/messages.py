@@ -14,7 +14,7 @@ import msgspec
 
 from innkeeper.dialects.report import option_error
 from innkeeper.prompt.errors import FormatError, Where
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.once import convert
 
 
 def bad_message(index: int, path: str, why: str, hint: str | None = None) -> FormatError:

@@ -14,7 +14,7 @@ import msgspec
 from innkeeper.dialects.report import Report, jsonable, option_error
 from innkeeper.dialects.sillytavern.conversion import ChatConversion
 from innkeeper.prompt.data import EMPTY
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.once import convert
 
 SAMPLING: Final[Mapping[str, Any]] = {
     "temperature": 1,

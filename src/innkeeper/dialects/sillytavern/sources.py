@@ -16,7 +16,7 @@ import msgspec
 
 from innkeeper.dialects.sillytavern.bodies.chat import FIELDS
 from innkeeper.prompt.data import EMPTY
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.once import convert
 
 BEARER: Final = "Authorization: Bearer"
 

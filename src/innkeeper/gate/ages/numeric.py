@@ -9,7 +9,7 @@ from typing import Final
 from innkeeper.gate.ages.age import BARE, KINDS, TAGGED, Age, has_figures
 from innkeeper.gate.limits import ADULT_AGE
 from innkeeper.gate.words.languages import languages
-from innkeeper.prompt.once import once
+from innkeeper.prompt.typed.once import once
 
 _NAMED: Final = re.compile(
     r"(?:[(（\[]|, ?|(?<= )[-–—|/] )(?P<age>[1-9]\d?)(?: ?(?:f|m|w|yo))?(?:[)）\]]|[,;]| [-–—|/] |[.!?](?!\d)|$)"

@@ -18,7 +18,7 @@ import msgspec
 
 from innkeeper.gate.limits import MAX_LEXICON_BYTES
 from innkeeper.prompt.errors import LimitError, Where
-from innkeeper.prompt.once import decode, once
+from innkeeper.prompt.typed.once import decode, once
 
 LANGUAGES: Final = ("en", "zh", "ja", "ko", "es", "fr", "de", "pt", "ru", "it")
 """The languages whose ages and words the gate reads."""

@@ -17,7 +17,7 @@ import msgspec
 from innkeeper.gate.limits import MAX_LEXICON_BYTES, MAX_LEXICON_ENTRIES, MAX_LEXICON_PATTERN, REGEX_SCAN_SECONDS
 from innkeeper.gate.words.languages import languages
 from innkeeper.prompt.errors import FormatError, LimitError, Where
-from innkeeper.prompt.once import decode, once
+from innkeeper.prompt.typed.once import decode, once
 from innkeeper.text.automaton import Automaton, is_unspaced
 from innkeeper.text.confusables import fold_word
 from innkeeper.text.pyregex import Deadline, PatternLimitError, PatternSyntaxError, PyPattern, compile_pattern

@@ -13,7 +13,7 @@ from typing import Final
 
 from innkeeper.gate.limits import ADULT_AGE
 from innkeeper.gate.words.languages import Language, languages
-from innkeeper.prompt.once import once
+from innkeeper.prompt.typed.once import once
 from innkeeper.text.confusables import fold_word
 from innkeeper.text.views import TextView, respelled
 

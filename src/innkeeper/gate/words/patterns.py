@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-from innkeeper.prompt.once import once
+from innkeeper.prompt.typed.once import once
 
 _REFERENCE: Final = re.compile(r"\{\{(\w+)\}\}")
 

@@ -15,7 +15,7 @@ from innkeeper.gate.limits import ADULT_AGE
 from innkeeper.gate.words.languages import Language, Term, languages
 from innkeeper.gate.words.patterns import turned_words
 from innkeeper.gate.words.prefix_index import UNSPACED, PrefixIndex
-from innkeeper.prompt.once import once
+from innkeeper.prompt.typed.once import once
 from innkeeper.text.confusables import fold_word
 from innkeeper.text.encodings import atbash, rot13
 from innkeeper.text.views import TextView

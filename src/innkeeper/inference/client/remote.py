@@ -14,7 +14,7 @@ from innkeeper.inference.errors import HttpError
 from innkeeper.inference.response.views.view import ServerEvent
 from innkeeper.prompt.data import parse_json
 from innkeeper.prompt.errors import InnkeeperError, ProviderError, Where
-from innkeeper.prompt.once import once
+from innkeeper.prompt.typed.once import once
 
 if TYPE_CHECKING:
     from innkeeper.inference.client.endpoint import Endpoint

@@ -22,7 +22,7 @@ import msgspec
 from innkeeper.lazy import install_line
 from innkeeper.processes import child
 from innkeeper.prompt.errors import UnavailableError, Where
-from innkeeper.prompt.once import unpack
+from innkeeper.prompt.typed.once import unpack
 
 PROMPT_BATCH: Final = 128
 """Tokens of a prompt that are read between two looks at whether to stop."""

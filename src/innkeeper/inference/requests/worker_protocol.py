@@ -16,8 +16,8 @@ from msgspec import UNSET, UnsetType
 
 from innkeeper.inference.response.response import FinishReason
 from innkeeper.prompt.errors import UsageError, Where
-from innkeeper.prompt.misfit import Misfit
-from innkeeper.prompt.once import decode
+from innkeeper.prompt.typed.misfit import Misfit
+from innkeeper.prompt.typed.once import decode
 
 PROTOCOL: Final = "v1"
 """The version of the protocol."""

@@ -17,7 +17,7 @@ from innkeeper.inference.client.model_clients import AsyncRouteClient, RouteClie
 from innkeeper.inference.response.events import ModelEvent
 from innkeeper.inference.routing.route import Route
 from innkeeper.prompt.errors import FormatError
-from innkeeper.prompt.once import decode
+from innkeeper.prompt.typed.once import decode
 
 ModerationKind = Literal["llama-guard", "shieldgemma", "openai", "schema"]
 """How a model is asked, and how its answer is read."""

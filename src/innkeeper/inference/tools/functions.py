@@ -27,8 +27,8 @@ import msgspec
 from innkeeper.inference.tools.definition import ToolDefinition
 from innkeeper.prompt import UsageError
 from innkeeper.prompt.data import FrozenDict, freeze
-from innkeeper.prompt.json_schema import json_schemas
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.json_schema import json_schemas
+from innkeeper.prompt.typed.once import convert
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -16,7 +16,7 @@ from innkeeper.jobs.backend import WORKER, BackendCall, Submitted, WaitingBacken
 from innkeeper.jobs.backends.wire import MediaWire
 from innkeeper.jobs.job import Output
 from innkeeper.jobs.worker.media_protocol import MediaAnswer, work_sha256
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.once import convert
 
 _SECONDS: Final = 900.0
 

@@ -14,8 +14,8 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from innkeeper.prompt.errors import UsageError, Where
-from innkeeper.prompt.misfit import Misfit
-from innkeeper.prompt.once import decode
+from innkeeper.prompt.typed.misfit import Misfit
+from innkeeper.prompt.typed.once import decode
 
 _HINT: Final = "a worker makes what it is sent, and has no field beyond its protocol"
 

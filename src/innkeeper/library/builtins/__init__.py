@@ -14,7 +14,7 @@ from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.templates.template import Labelled, TemplateVersion, read_version, sealed
 from innkeeper.prompt.data import parse_json
 from innkeeper.prompt.errors import FormatError, Where
-from innkeeper.prompt.once import once
+from innkeeper.prompt.typed.once import once
 
 __all__ = ["CHECKSUM", "packaged", "packaged_labels", "packaged_models", "packaged_versions", "read_builtins"]
 

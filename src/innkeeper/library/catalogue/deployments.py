@@ -23,8 +23,8 @@ from innkeeper.library.rows import RoutePolicyRow
 from innkeeper.library.workers.states import WorkerRow
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import ConfigError
-from innkeeper.prompt.once import convert
 from innkeeper.prompt.tier import Tier
+from innkeeper.prompt.typed.once import convert
 
 
 def model_deployments(catalogue: Catalogue) -> list[Deployment]:

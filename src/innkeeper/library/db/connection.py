@@ -36,7 +36,7 @@ from innkeeper.library.errors import (
 )
 from innkeeper.prompt.errors import ConfigError, InnkeeperError, Where
 from innkeeper.prompt.machine import home
-from innkeeper.prompt.once import once
+from innkeeper.prompt.typed.once import once
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL, Connection, Engine

@@ -22,8 +22,8 @@ from innkeeper.library.models.emphasis import unweighted
 from innkeeper.library.models.json_columns import ModelCapabilities, read_json
 from innkeeper.prompt.data import FrozenDict, thaw
 from innkeeper.prompt.errors import ConfigError, InnkeeperError, UnknownNameError
-from innkeeper.prompt.once import convert
 from innkeeper.prompt.run.state import TokenCounter
+from innkeeper.prompt.typed.once import convert
 from innkeeper.tokens import default_counter
 
 ROOM: Final = "a limit is above 0 and larger than what is reserved of it"

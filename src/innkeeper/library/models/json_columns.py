@@ -11,7 +11,7 @@ import msgspec
 from innkeeper.library.errors import FieldError, with_near
 from innkeeper.prompt.data import thaw
 from innkeeper.prompt.errors import Where
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.once import convert
 
 S = TypeVar("S", bound=msgspec.Struct)
 

@@ -23,7 +23,7 @@ from innkeeper.library.templates.template import (
     sealed,
 )
 from innkeeper.prompt.errors import Where
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.once import convert
 
 
 class VersionRow(FlatTemplate, frozen=True, kw_only=True):

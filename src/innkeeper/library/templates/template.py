@@ -19,8 +19,8 @@ from innkeeper.gate.tier import Tier
 from innkeeper.library.errors import FieldError
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, to_json
 from innkeeper.prompt.errors import FormatError, Where
-from innkeeper.prompt.misfit import Misfit
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.misfit import Misfit
+from innkeeper.prompt.typed.once import convert
 
 PARTIAL: Final = "partial"
 """The use case of a template that only others include."""

@@ -19,7 +19,7 @@ from innkeeper.gate.words.lexicon import Lexicon
 from innkeeper.library.errors import DatabaseCorruptError
 from innkeeper.prompt.data import EMPTY, thaw
 from innkeeper.prompt.errors import InputError
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.once import convert
 
 if TYPE_CHECKING:
     from innkeeper.library.db.engine import Database

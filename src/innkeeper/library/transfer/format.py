@@ -24,8 +24,8 @@ from innkeeper.library.templates.template import FlatTemplate, TemplateDraft, Te
 from innkeeper.library.transfer.yamltext import parse_yaml, write_yaml
 from innkeeper.prompt.data import to_json
 from innkeeper.prompt.errors import FormatError, LimitError, UsageError, Where
-from innkeeper.prompt.misfit import Misfit
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.misfit import Misfit
+from innkeeper.prompt.typed.once import convert
 
 FORMAT: Final = "innkeeper-library"
 SCHEMA: Final = 1

@@ -23,7 +23,7 @@ from innkeeper.prompt.allowance import AllowanceError, allowed, current_allowanc
 from innkeeper.prompt.block import Origin, Piece
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.errors import LimitError
-from innkeeper.prompt.once import once
+from innkeeper.prompt.typed.once import once
 from innkeeper.text.javascript.values import text_of
 
 _LONG: Final = 1_000

@@ -15,7 +15,7 @@ from innkeeper.macros.smart.environment import SmartEnvironment
 from innkeeper.macros.smart.options import MAX_PYTHON_SECONDS, MAX_PYTHON_WORK, Chance
 from innkeeper.macros.smart.pieces import Inner, MacroValue
 from innkeeper.prompt.allowance import charge, end_build
-from innkeeper.prompt.once import once
+from innkeeper.prompt.typed.once import once
 
 _READING: Final = 10
 """Work that a character of code counts for being read."""

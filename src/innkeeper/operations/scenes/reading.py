@@ -19,8 +19,8 @@ import msgspec
 from innkeeper.operations.scenes.limits import MAX_ACTIONS, MAX_FACT_CHARS, MAX_FACTS, MAX_SCENE_CHARS
 from innkeeper.operations.scenes.state import THRESHOLD, Fact, FactOrigin, SceneState, StateChange
 from innkeeper.prompt.allowance import charge
-from innkeeper.prompt.once import once
 from innkeeper.prompt.text import shorten
+from innkeeper.prompt.typed.once import once
 
 # -------------------------------------------------------------------------------------------------------------------- rules
 

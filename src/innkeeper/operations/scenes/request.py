@@ -20,7 +20,7 @@ from innkeeper.operations.scenes.limits import MAX_SCENE_CHARS, MAX_SCENE_ITEMS
 from innkeeper.operations.scenes.modes import Consistency
 from innkeeper.prompt.data import EMPTY, check_depth, to_json
 from innkeeper.prompt.errors import LimitError, UsageError, Where
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.once import convert
 
 
 class InlinePerson(msgspec.Struct, frozen=True, kw_only=True):

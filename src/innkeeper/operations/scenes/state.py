@@ -17,7 +17,7 @@ from innkeeper.library.errors import FieldError, need_texts
 from innkeeper.operations.scenes.limits import MAX_FACT_CHARS, MAX_FACTS
 from innkeeper.prompt.data import EMPTY, FrozenDict, thaw
 from innkeeper.prompt.errors import FormatError, LimitError, Where
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.once import convert
 
 THRESHOLD: Final = 0.7
 """The least confidence of a change that is applied."""

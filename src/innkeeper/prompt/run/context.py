@@ -14,8 +14,8 @@ import msgspec
 
 from innkeeper.prompt.data import FrozenDict, deep_merge, freeze, key_text, thaw
 from innkeeper.prompt.errors import ConfigError, UsageError, Where
-from innkeeper.prompt.once import convert
 from innkeeper.prompt.text import kind_of
+from innkeeper.prompt.typed.once import convert
 
 _ACRONYM: Final = re.compile(r"([A-Z])([A-Z][a-z])")
 _USUAL_TYPE: Final = "app"

@@ -16,8 +16,8 @@ import msgspec
 
 from innkeeper.prompt.data import freeze
 from innkeeper.prompt.errors import FormatError, InnkeeperError, UnknownNameError, UsageError
-from innkeeper.prompt.once import convert
 from innkeeper.prompt.text import kind_of, shorten
+from innkeeper.prompt.typed.once import convert
 
 DEFAULT_DEPTH: Final = 4
 """SillyTavern's default injection depth."""

@@ -23,10 +23,10 @@ from innkeeper.prompt.errors import (
     Where,
 )
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.once import convert
 from innkeeper.prompt.run.context import step_key
 from innkeeper.prompt.run.state import State
 from innkeeper.prompt.text import kind_of, type_words
+from innkeeper.prompt.typed.once import convert
 
 
 class StepConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias, TypeVar, overload
 
 import msgspec
 
-from innkeeper.prompt.misfit import Misfit
+from innkeeper.prompt.typed.misfit import Misfit
 
 T = TypeVar("T")
 

@@ -18,7 +18,7 @@ import msgspec
 from innkeeper.content.errors import LIMITS, JsonError
 from innkeeper.content.json.text import decode_json
 from innkeeper.prompt.errors import FormatError, InnkeeperError, Where
-from innkeeper.prompt.once import once
+from innkeeper.prompt.typed.once import once
 from innkeeper.service.errors import MAX_DEPTH
 
 LOG: Final = logging.getLogger("innkeeper.service")

@@ -15,7 +15,7 @@ from innkeeper.library.prompts.prompt_service import AsyncPromptService, Prepare
 from innkeeper.library.prompts.tool_config import LOCAL_TOOL, Secrets, ToolDAO, ToolNotFoundError, Tools, VaultDAO
 from innkeeper.prompt.data import EMPTY, thaw
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.prompt.once import once
+from innkeeper.prompt.typed.once import once
 from innkeeper.service.door_gate import DoorGate
 from innkeeper.service.guard.grants import OPEN
 from innkeeper.service.guard.work import current_ticket

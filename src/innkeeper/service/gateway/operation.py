@@ -14,8 +14,8 @@ import msgspec
 from innkeeper.gate.judgement import Judgement
 from innkeeper.operations.operation import Operation
 from innkeeper.prompt.data import Registry
-from innkeeper.prompt.misfit import Misfit
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.misfit import Misfit
+from innkeeper.prompt.typed.once import convert
 from innkeeper.service.errors import Problem
 
 Effect = Literal["pure", "state", "reads", "writes"]

@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from innkeeper.prompt.errors import InnkeeperError, LimitError
-from innkeeper.prompt.once import once
+from innkeeper.prompt.typed.once import once
 from innkeeper.service.errors import MAX_SOCKET_MESSAGE, MAX_SOCKETS, BodyLimitError
 from innkeeper.service.exchange import Request
 from innkeeper.service.gateway.gateway import PREFIX, Gateway

@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from innkeeper import __version__
-from innkeeper.prompt.json_schema import json_schema, schema_and_parts
 from innkeeper.prompt.machine import utc_now
+from innkeeper.prompt.typed.json_schema import json_schema, schema_and_parts
 from innkeeper.service.gateway.operation import GatewayPath, Operations
 from innkeeper.service.gateway.state import AppState, GatewayCall
 from innkeeper.service.openapi.document import SERVICE, Description, document, errors, named, schemas_of

@@ -23,7 +23,7 @@ import msgspec
 
 from innkeeper.prompt.allowance import BuildLimits
 from innkeeper.prompt.errors import ConfigError
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.once import convert
 from innkeeper.service.errors import MAX_KEY_FILE, ScopeError
 
 if TYPE_CHECKING:

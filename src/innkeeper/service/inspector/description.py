@@ -11,7 +11,7 @@ import msgspec
 
 from innkeeper.operations.operation import Operation
 from innkeeper.prompt.data import EMPTY
-from innkeeper.prompt.json_schema import json_schemas
+from innkeeper.prompt.typed.json_schema import json_schemas
 from innkeeper.service.exchange import encode
 from innkeeper.service.inspector.views.schema import VIEWS
 from innkeeper.service.openapi.document import OBJECT, Schema, document, named, operation, parameter

@@ -17,7 +17,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from innkeeper.prompt.errors import InnkeeperError, LimitError
 from innkeeper.prompt.machine import random_bytes
-from innkeeper.prompt.once import decode
+from innkeeper.prompt.typed.once import decode
 from innkeeper.service.exchange import encode
 from innkeeper.service.inspector.session.messages import EngineCall
 from innkeeper.service.inspector.session.session import WorkspaceSession

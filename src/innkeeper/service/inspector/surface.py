@@ -19,7 +19,7 @@ from starlette.websockets import WebSocket
 
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UsageError
-from innkeeper.prompt.once import once
+from innkeeper.prompt.typed.once import once
 from innkeeper.service.error_facts import inspector_reply
 from innkeeper.service.errors import MAX_UPLOAD
 from innkeeper.service.exchange import JSON

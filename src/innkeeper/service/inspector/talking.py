@@ -17,7 +17,7 @@ from innkeeper.inference.routing.models import ModelAnswer, RouteModels
 from innkeeper.inference.routing.route import Route
 from innkeeper.prompt.data import to_json
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.prompt.once import decode, unpack
+from innkeeper.prompt.typed.once import decode, unpack
 from innkeeper.service.inspector.inspection.planning import AnswerText, RouteTurn, Sending
 from innkeeper.service.inspector.session.messages import EngineCall
 from innkeeper.service.inspector.session.session import WorkspaceSession

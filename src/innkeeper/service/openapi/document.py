@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
 from innkeeper import __version__
-from innkeeper.prompt.once import once
+from innkeeper.prompt.typed.once import once
 
 TITLE: Final = "Innkeeper"
 

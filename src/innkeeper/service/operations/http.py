@@ -16,7 +16,7 @@ from innkeeper.operations.operation import Blob, Operation, plain
 from innkeeper.operations.refusals import function_facts
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.prompt.json_schema import json_schemas
+from innkeeper.prompt.typed.json_schema import json_schemas
 from innkeeper.service.error_facts import FUNCTIONS, service_facts
 from innkeeper.service.guard.guard import lower_headers
 from innkeeper.service.openapi.document import Description, operation, schemas_of

@@ -15,7 +15,7 @@ from innkeeper.inference.local.shared import LocalModels
 from innkeeper.inference.routing.models import Models, RouteModels
 from innkeeper.inference.routing.router import Router
 from innkeeper.prompt.errors import ConfigError
-from innkeeper.prompt.once import once
+from innkeeper.prompt.typed.once import once
 from innkeeper.service.door_gate import DoorGate
 from innkeeper.service.openapi.document import Description
 from innkeeper.service.operations.http import described

@@ -18,7 +18,7 @@ from time import monotonic
 from typing import Any, Final, NamedTuple
 
 from innkeeper.processes.child import LENGTHS, OUT_OF_TIME, frame
-from innkeeper.prompt.once import unpack
+from innkeeper.prompt.typed.once import unpack
 from innkeeper.service.errors import (
     GROW_SECONDS,
     MAX_WAITING,

@@ -16,7 +16,7 @@ from time import monotonic
 from typing import Final
 
 from innkeeper.processes import child
-from innkeeper.prompt.once import unpack
+from innkeeper.prompt.typed.once import unpack
 from innkeeper.service.errors import WORKER_CALLS, WORKER_GROWTH, WORKER_SECONDS, memory_error
 from innkeeper.service.exchange import HttpReply, Request, WorkerReply, WorkerStarted, WorkerTask, error_reply
 from innkeeper.service.gateway.gateway import Gateway

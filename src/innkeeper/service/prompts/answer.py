@@ -17,7 +17,7 @@ from innkeeper.gate.tier import Ceilings, Tier
 from innkeeper.prompt import Ports, UsageError
 from innkeeper.prompt.allowance import BuildLimits, allowed
 from innkeeper.prompt.errors import InnkeeperError, LimitError, UnknownNameError
-from innkeeper.prompt.once import unpack
+from innkeeper.prompt.typed.once import unpack
 from innkeeper.service.door_gate import GATE, TIER
 from innkeeper.service.error_facts import defect_reply, refusal
 from innkeeper.service.errors import memory_error

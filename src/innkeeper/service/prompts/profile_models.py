@@ -22,7 +22,7 @@ from innkeeper.inference.routing.route import Route
 from innkeeper.prompt import Note, NoteKind, fresh_seed, utc_now
 from innkeeper.prompt.data import plain_data
 from innkeeper.prompt.errors import InnkeeperError, Where
-from innkeeper.prompt.once import unpack
+from innkeeper.prompt.typed.once import unpack
 from innkeeper.service.exchange import Request
 from innkeeper.service.processes.pool import Pool
 from innkeeper.service.prompts.plans import PlanStore, StoredTurn

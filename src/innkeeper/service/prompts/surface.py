@@ -17,7 +17,7 @@ from innkeeper.lazy import require
 from innkeeper.prompt import fresh_seed, utc_now
 from innkeeper.prompt.data import to_json
 from innkeeper.prompt.errors import ConfigError, InnkeeperError
-from innkeeper.prompt.json_schema import json_schemas
+from innkeeper.prompt.typed.json_schema import json_schemas
 from innkeeper.service.door_gate import GATE, TIER, DoorGate
 from innkeeper.service.error_facts import refusal
 from innkeeper.service.exchange import Request

@@ -15,7 +15,7 @@ from innkeeper.conversation.reply import ReplyRules
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, ReplayError, Where
 from innkeeper.prompt.note import Note
-from innkeeper.prompt.once import convert, unpack
+from innkeeper.prompt.typed.once import convert, unpack
 from innkeeper.service.exchange import HttpReply, Request
 
 if TYPE_CHECKING:

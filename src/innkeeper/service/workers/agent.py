@@ -19,7 +19,7 @@ from innkeeper.jobs.worker.media_engine import MediaEngine
 from innkeeper.library.workers.states import WorkerState
 from innkeeper.library.workers.store import BEAT_SECONDS, call_key, digest
 from innkeeper.prompt.errors import UnavailableError, UsageError, Where
-from innkeeper.prompt.once import decode
+from innkeeper.prompt.typed.once import decode
 from innkeeper.service.client import exchange, key_headers
 from innkeeper.service.web import repeat
 

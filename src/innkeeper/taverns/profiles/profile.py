@@ -17,10 +17,10 @@ from innkeeper.content.toml import parse_toml
 from innkeeper.prompt.allowance import BuildLimits
 from innkeeper.prompt.data import EMPTY, FrozenDict, check_depth, freeze
 from innkeeper.prompt.errors import ConfigError, FormatError, LimitError, Where
-from innkeeper.prompt.misfit import Misfit
-from innkeeper.prompt.once import convert
 from innkeeper.prompt.request import MAX_TOKENS
 from innkeeper.prompt.text import kind_of, type_words
+from innkeeper.prompt.typed.misfit import Misfit
+from innkeeper.prompt.typed.once import convert
 
 MAX_NAME: Final = 64
 """Characters of a profile's name (`ConfigError`)."""

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
-from innkeeper.prompt.once import once
+from innkeeper.prompt.typed.once import once
 from innkeeper.taverns.risu.line import PromptLine, joined, line
 
 FULL_SYSTEM: Final = "hasFullSystemPrompt"

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.once import convert
 
 T = TypeVar("T", bound=msgspec.Struct)
 

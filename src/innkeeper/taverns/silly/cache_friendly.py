@@ -17,8 +17,8 @@ from innkeeper.content.entry import LorePosition
 from innkeeper.prompt.block import Block, Origin, OriginAsset, Piece
 from innkeeper.prompt.errors import ConfigError, Where
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.once import convert
 from innkeeper.prompt.text import kind_of
+from innkeeper.prompt.typed.once import convert
 from innkeeper.taverns.silly.expansion import text_of, trimmed
 
 if TYPE_CHECKING:

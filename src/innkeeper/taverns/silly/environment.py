@@ -12,7 +12,8 @@ from innkeeper.prompt.run.state import State
 from innkeeper.taverns.assets import assets_of
 from innkeeper.taverns.locator import TextLocator
 from innkeeper.taverns.silly.extensions.stock_macros import stock_macros
-from innkeeper.taverns.silly.inputs import Group, SillyInputs
+from innkeeper.taverns.silly.inputs import SillyInputs
+from innkeeper.taverns.silly.lines.group import Group
 from innkeeper.taverns.silly.lines.line import Line
 from innkeeper.taverns.silly.lines.typed import as_typed
 from innkeeper.taverns.silly.settings import MAIN_PROMPT

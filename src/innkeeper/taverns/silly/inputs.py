@@ -9,7 +9,6 @@ import msgspec
 
 from innkeeper.budget.settings import note_unknown_window
 from innkeeper.content.character import Character
-from innkeeper.content.filled import filled
 from innkeeper.content.finding import Level
 from innkeeper.content.persona import Persona
 from innkeeper.content.preset import Preset
@@ -18,7 +17,6 @@ from innkeeper.dialects.sillytavern.post_processing import MODES, TOOLLESS_TYPES
 from innkeeper.lore import LoreScope, LoreSettings, ScopedBook
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.data import EMPTY, freeze
-from innkeeper.prompt.determinism import Randomness
 from innkeeper.prompt.dialect import reply_limit
 from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.message import messages_of
@@ -36,47 +34,27 @@ from innkeeper.taverns.assets import (
     persona_of,
     preset_of,
 )
-from innkeeper.taverns.inputs import note_unread, warn_of
+from innkeeper.taverns.inputs import warn_of
 from innkeeper.taverns.silly.cache_friendly import CacheFriendly
 from innkeeper.taverns.silly.extensions.cfg import Guidance, guidance_of, is_missing
 from innkeeper.taverns.silly.extensions.memory import MemorySettings
 from innkeeper.taverns.silly.extensions.note import character_note, note_fields
 from innkeeper.taverns.silly.extensions.vectors import BankFile, VectorSettings, bank_files
+from innkeeper.taverns.silly.lines.group import Group, group_of, speaker_of
 from innkeeper.taverns.silly.lines.line import Line, lines_of
-from innkeeper.taverns.silly.lines.speakers import choose_speakers
 from innkeeper.taverns.silly.settings import (
     LARGEST_WINDOW,
     CharacterNote,
     Generation,
-    GroupSettings,
     PowerUser,
     Quirks,
     check_shapes,
     compat_of,
-    read_settings,
+    noted_settings,
 )
 from innkeeper.tokens.table.catalogue import known_window
 
 T = TypeVar("T", bound=msgspec.Struct)
-
-
-class Group(msgspec.Struct, frozen=True, kw_only=True):
-    """A group chat: its settings and its members' cards."""
-
-    settings: GroupSettings
-    members: tuple[Character, ...]
-    files: tuple[str, ...]
-    tags: tuple[tuple[str, ...], ...] = ()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All members' names, muted ones too."""
-        return tuple(member.name for member in self.members)
-
-    @property
-    def active_names(self) -> tuple[str, ...]:
-        """The names of members who are not muted."""
-        return tuple(name for index, name in enumerate(self.names) if index not in self.settings.disabled)
 
 
 class TextSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -183,9 +161,10 @@ def read_inputs(state: State) -> SillyInputs:
     request, compat, assets = state.request, compat_of(state.request.profile), assets_of(state)
     settings = request.settings
     check_shapes(state)
-    group = _group(state, assets)
-    character = _speaker(state, assets, group)
-    filename = _filename(settings, group, character)
+    group = group_of(state, assets)
+    character = speaker_of(state, assets, group)
+    own = None if group is None else group.member(character)
+    filename = str(settings.get("character_filename") or character.name) if own is None else own.file
     own_note = settings.get("character_note") or character_note(settings.get("note") or EMPTY, filename)
     return SillyInputs(
         character=character,
@@ -194,18 +173,18 @@ def read_inputs(state: State) -> SillyInputs:
         preset=_preset(assets.preset or Preset.of({}), state),
         lore=_lore(settings, compat),
         books=tuple(_books(state, assets, character)),
-        power=_settings(state, PowerUser, settings.get("power_user"), "power_user"),
+        power=noted_settings(state, PowerUser, settings.get("power_user"), "power_user"),
         note=_note(state, assets),
         generation=_generation(state, group),
         type=_type(request.generation, group),
         message=request.message,
         group=group,
-        character_note=None if own_note is None else _settings(state, CharacterNote, own_note, "character_note"),
+        character_note=None if own_note is None else noted_settings(state, CharacterNote, own_note, "character_note"),
         text=_text(assets, state) if request.dialect == "text" else None,
         chat_id=str(settings.get("chat_id") or ""),
         metadata=assets.metadata,
         filename=filename,
-        tags=_tags(settings, group, character),
+        tags=(() if own is None else own.tags) or tuple(map(str, settings.get("character_tags") or ())),
         macro_vars=request.macro_vars,
         compat=compat,
         guidance=_guidance(state, assets, filename),
@@ -268,16 +247,9 @@ def _type(generation: str, group: Group | None) -> str:
     return "normal" if again or generation not in GENERATION_TYPES else generation
 
 
-def _settings(state: State, kind: type[T], raw: Any, name: str) -> T:
-    value, unknown = read_settings(kind, raw, name)
-    for field in unknown:
-        state.note(NoteKind.IGNORED, f"{name}.{field} has no effect in this tavern", data={"input": f"{name}.{field}"})
-    return value
-
-
 def _generation(state: State, group: Group | None) -> Generation:
     """The options of this generation. A group does not pass on that an answer is spoken, or which texts are left out."""
-    generation = _settings(state, Generation, state.request.settings.get("generation"), "generation")
+    generation = noted_settings(state, Generation, state.request.settings.get("generation"), "generation")
     return generation if group is None else msgspec.structs.replace(generation, quiet_to_loud=False, skip_wian=False)
 
 
@@ -291,7 +263,7 @@ def _extension(state: State, kind: type[T], name: str) -> T | None:
     settings = state.request.settings
     if settings.get(name) is None or name in (settings.get("disabled_extensions") or ()):
         return None
-    return _settings(state, kind, settings[name], name)
+    return noted_settings(state, kind, settings[name], name)
 
 
 def _cache(state: State) -> CacheFriendly | None:
@@ -385,70 +357,6 @@ def _model_window(state: State) -> int:
     if window is None:
         note_unknown_window(state, f"the prompt is made for {DEFAULT_WINDOW:,} tokens")
     return window or DEFAULT_WINDOW
-
-
-def _speaker(state: State, assets: Assets, group: Group | None) -> Character:
-    if group is not None and group.members:
-        if state.request.character is not None:
-            reason = "character has no effect in this tavern: in a group its members speak"
-            state.note(NoteKind.IGNORED, reason, data={"input": "character"})
-        speaker = group.settings.speaker
-        if speaker is None:
-            speaker = _chosen(state, assets, group)
-        return group.members[speaker if 0 <= speaker < len(group.members) else 0]
-    if assets.character is None:
-        state.warn("there is no character: card fields are empty", kind=NoteKind.WARNING)
-        return Character(name="")
-    if group is None and (fields := [name for name in filled(assets.character).fields if name in _OF_GROUPS]):
-        note_unread(state, "character", fields, "only groups have a use for it")
-    return assets.character
-
-
-_OF_GROUPS: Final = frozenset({"group_only_greetings", "extensions.talkativeness"})
-"""Fields of cards that count in groups alone."""
-
-
-def _chosen(state: State, assets: Assets, group: Group) -> int:
-    """The first of the speakers that the group's strategy chooses, noted with the others; else the first member."""
-    request = state.request
-    chance = Randomness(request.seed).stream("speakers")
-    lines = lines_of(assets.history, user=assets.persona.name, char="")
-    chosen = choose_speakers(group, lines, chance, generation=request.generation, text=request.message)
-    everybody = group.names
-    names = [everybody[index] for index in chosen]
-    message = f"the group's strategy chose {', '.join(names)}" if names else "the group's strategy chose nobody"
-    state.note(NoteKind.FALLBACK, f"no speaker was given: {message}", data={"speakers": chosen})
-    return chosen[0] if chosen else 0
-
-
-def _group(state: State, assets: Assets) -> Group | None:
-    if state.request.group is None:
-        return None
-    if not assets.members:
-        state.warn("the group has no members", where=Where(asset="request", path="group"))
-    settings = _settings(state, GroupSettings, state.request.group, "group")
-    if settings.name != GroupSettings().name:
-        message = "group.name has no effect in this tavern: prompts name a group's members"
-        state.note(NoteKind.IGNORED, message, data={"input": "group.name"})
-    members = assets.members
-    return Group(
-        settings=settings,
-        members=tuple(member.card for member in members),
-        files=tuple(member.filename for member in members),
-        tags=tuple(member.tags for member in members),
-    )
-
-
-def _filename(settings: Mapping[str, Any], group: Group | None, character: Character) -> str:
-    if group is not None and character in group.members:
-        return group.files[group.members.index(character)]
-    return str(settings.get("character_filename") or character.name)
-
-
-def _tags(settings: Mapping[str, Any], group: Group | None, character: Character) -> tuple[str, ...]:
-    """The tags of who speaks, by which lore is filtered: the member's own, else those of the settings."""
-    own = group.tags[group.members.index(character)] if group is not None and character in group.members else ()
-    return own or tuple(map(str, settings.get("character_tags") or ()))
 
 
 _SCOPES: Final = {"character_extra": LoreScope.CHARACTER, "global": LoreScope.GLOBAL, "chat": LoreScope.CHAT,

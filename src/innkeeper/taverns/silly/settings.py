@@ -21,9 +21,9 @@ from innkeeper.lore import LoreSettings
 from innkeeper.prompt.data import thaw
 from innkeeper.prompt.errors import ConfigError, UnknownNameError, Where
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.once import convert
 from innkeeper.prompt.run.state import State
 from innkeeper.prompt.text import kind_of
+from innkeeper.prompt.typed.once import convert
 
 if TYPE_CHECKING:
     from innkeeper.taverns.silly.inputs import SillyInputs
@@ -124,6 +124,14 @@ def read_settings(kind: type[T], raw: Any, name: str) -> tuple[T, tuple[str, ...
         return convert(known, kind, strict=False), tuple(sorted(fields.keys() - known.keys()))
     except (msgspec.ValidationError, UnicodeError) as error:
         raise ConfigError(f"{name}: {error}", where=Where(asset="settings", path=name)) from error
+
+
+def noted_settings(state: State, kind: type[T], raw: Any, name: str) -> T:
+    """`read_settings` with a note for each unknown field. Raises `ConfigError`."""
+    value, unknown = read_settings(kind, raw, name)
+    for field in unknown:
+        state.note(NoteKind.IGNORED, f"{name}.{field} has no effect in this tavern", data={"input": f"{name}.{field}"})
+    return value
 
 
 _OBJECTS: Final = (

@@ -17,10 +17,10 @@ from innkeeper.prompt.data import thaw
 from innkeeper.prompt.errors import ConfigError, Where
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.once import convert
 from innkeeper.prompt.request import BuildRequest
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import ScratchKey, State
+from innkeeper.prompt.typed.once import convert
 from innkeeper.taverns.assets import Assets, Book, assets_of, raw_of
 from innkeeper.taverns.inputs import ASKING_PORTS, InputRules, note_unread
 from innkeeper.taverns.smart.asset_conversion import (

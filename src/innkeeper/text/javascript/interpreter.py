@@ -19,8 +19,8 @@ from typing import Any, Final, NamedTuple
 
 from innkeeper.prompt.allowance import charge, current_allowance, end_build, seconds_left
 from innkeeper.prompt.errors import LimitError
-from innkeeper.prompt.once import once
 from innkeeper.prompt.text import scalar_text
+from innkeeper.prompt.typed.once import once
 
 MAX_INTERPRETER_BYTES: Final = 64 * 1024 * 1024
 """Bytes that one JavaScript interpreter may hold; an expression that needs more is not run (`TimeoutError`), with a note."""

@@ -12,7 +12,7 @@ from operator import mul
 from typing import Final
 
 from innkeeper.prompt.errors import UnknownNameError
-from innkeeper.prompt.once import once
+from innkeeper.prompt.typed.once import once
 from innkeeper.tokens.engines.engine import CHUNK_CHARS, Tokenization, paced
 from innkeeper.tokens.table.calibration import PROFILES, HeuristicProfile
 

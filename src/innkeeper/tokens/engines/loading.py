@@ -15,7 +15,7 @@ import msgspec
 
 from innkeeper.lazy import install_line
 from innkeeper.prompt.errors import FormatError, InnkeeperError, Where
-from innkeeper.prompt.once import decode
+from innkeeper.prompt.typed.once import decode
 from innkeeper.tokens.engines.bytepair import BytePair, Clip
 from innkeeper.tokens.engines.engine import Engine, Foreign, TokenizerUnavailableError
 from innkeeper.tokens.engines.model_files import MAX_TOKENIZER_FILE_BYTES, check_size, sentence_pieces, tokenizer_of

@@ -15,7 +15,7 @@ from typing import Annotated, Final, Protocol
 import msgspec
 
 from innkeeper.prompt.errors import FormatError, UnavailableError, Where
-from innkeeper.prompt.once import decode
+from innkeeper.prompt.typed.once import decode
 from innkeeper.tokens.table.models import bare_model_id
 
 _Tokens = Annotated[int, msgspec.Meta(ge=1)]

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from innkeeper.prompt.data import Registry
-from innkeeper.prompt.once import decode
+from innkeeper.prompt.typed.once import decode
 
 
 class Carrier(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderS
 from innkeeper.library.templates.template import TemplateDraft, TemplateKey, Variable
 from innkeeper.library.vault.keys import KEY_VARIABLE, EnvironmentKeys, VaultKey
 from innkeeper.library.vault.vault import Vault
-from innkeeper.prompt.once import once
+from innkeeper.prompt.typed.once import once
 from innkeeper.service.guard.grants import Grant, Keys
 from innkeeper.service.inspector.access import Access
 from innkeeper.service.inspector.library.library_access import LibraryAccess

@@ -13,7 +13,7 @@ from innkeeper.content.character import Character
 from innkeeper.prompt import BuildRequest
 from innkeeper.prompt.determinism import Mulberry32
 from innkeeper.taverns import silly
-from innkeeper.taverns.silly.inputs import Group
+from innkeeper.taverns.silly.lines.group import Group
 from innkeeper.taverns.silly.lines.line import Line
 from innkeeper.taverns.silly.lines.speakers import SpeakerStrategy, choose_speakers
 from innkeeper.taverns.silly.settings import GroupSettings

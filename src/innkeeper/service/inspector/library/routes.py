@@ -19,7 +19,7 @@ from innkeeper.gate.judgement import Judgement
 from innkeeper.operations.operation import Operation
 from innkeeper.prompt import BuildLimits
 from innkeeper.prompt.allowance import allowed
-from innkeeper.prompt.once import convert, decode
+from innkeeper.prompt.typed.once import convert, decode
 from innkeeper.service.exchange import JSON
 from innkeeper.service.inspector.access import Visitor, json_bytes_of
 from innkeeper.service.inspector.description import API, operation_description

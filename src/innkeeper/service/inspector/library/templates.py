@@ -18,7 +18,7 @@ from innkeeper.library.templates.publish import TemplateProblem, worst_case
 from innkeeper.library.templates.template import PRODUCTION, TemplateDraft, TemplateEntry, TemplateVersion
 from innkeeper.library.transfer.format import DraftFile, draft_text
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.typed.once import convert
 from innkeeper.service.inspector.access import Visitor
 from innkeeper.service.inspector.library.contents import LibraryContents
 from innkeeper.service.inspector.library.library_access import ChangeScope, LibraryScope

@@ -17,7 +17,7 @@ from msgspec import UNSET
 from innkeeper.prompt import BuildLimits
 from innkeeper.prompt.allowance import allowed
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UsageError
-from innkeeper.prompt.once import convert, decode, unpack
+from innkeeper.prompt.typed.once import convert, decode, unpack
 from innkeeper.service.inspector.inspection.inspection import inspected
 from innkeeper.service.inspector.inspection.planning import planned
 from innkeeper.service.inspector.session.messages import EngineCall, EngineReply, WorkspaceOptions, WorkspaceState

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 
 from innkeeper.processes import child
-from innkeeper.prompt.once import unpack
+from innkeeper.prompt.typed.once import unpack
 from innkeeper.service.errors import TimeBudgetError, WorkerLostError
 from innkeeper.service.inspector.session.messages import EngineCall, EngineReply
 

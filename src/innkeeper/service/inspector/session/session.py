@@ -14,7 +14,7 @@ import msgspec
 
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import UnknownNameError, UsageError
-from innkeeper.prompt.once import decode, unpack
+from innkeeper.prompt.typed.once import decode, unpack
 from innkeeper.service.exchange import encode
 from innkeeper.service.inspector.session.messages import (
     EngineCall,

@@ -13,11 +13,11 @@ from innkeeper.content.regex_script import ScriptPlacement
 from innkeeper.prompt.block import Block
 from innkeeper.prompt.data import EMPTY, thaw
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.once import decode
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
 from innkeeper.prompt.run.variables import StagedVariables
+from innkeeper.prompt.typed.once import decode
 from innkeeper.taverns.assets import NOTE_KEYS
 from innkeeper.taverns.silly.cache_friendly import cut_of
 from innkeeper.taverns.silly.chat.room import is_empty

@@ -12,10 +12,10 @@ from innkeeper.prompt.determinism import RandomStream
 from innkeeper.prompt.errors import UnknownNameError
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.request import BuildRequest
-from innkeeper.taverns.silly.inputs import Group
 from innkeeper.taverns.silly.install.chats import OpenChat
 from innkeeper.taverns.silly.install.files import UserFolder, list_of
 from innkeeper.taverns.silly.install.names import GroupFile, NamedCard
+from innkeeper.taverns.silly.lines.group import Group
 from innkeeper.taverns.silly.lines.line import lines_of
 from innkeeper.taverns.silly.lines.speakers import choose_speakers
 from innkeeper.taverns.silly.settings import GroupSettings

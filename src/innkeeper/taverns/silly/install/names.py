@@ -20,8 +20,8 @@ from innkeeper.content.character import Character
 from innkeeper.content.files.loading import load_character
 from innkeeper.content.files.png import SIGNATURE
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UsageError, Where
-from innkeeper.prompt.once import decode
 from innkeeper.prompt.text import shorten
+from innkeeper.prompt.typed.once import decode
 from innkeeper.taverns.silly.install.files import UserFolder, list_of, text_of
 
 CARDS: Final = "characters"

@@ -16,7 +16,7 @@ from innkeeper.taverns.silly.lines.line import Line
 from innkeeper.text.javascript.values import strip
 
 if TYPE_CHECKING:
-    from innkeeper.taverns.silly.inputs import Group
+    from innkeeper.taverns.silly.lines.group import Group
 
 
 _WORD: Final = re.compile(r"\w+")

@@ -1,0 +1,1 @@
+"""Data as types: read by one thread first, refused in words of JSON, described by schemas."""
