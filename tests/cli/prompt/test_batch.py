@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
+from innkeeper.cli.prompt import batch
+from innkeeper.data import batch as data_batch
 from innkeeper.inference import EchoServer
 from tests.cli.running import Run
 from tests.shared import ROOT
@@ -44,6 +46,11 @@ def test_from_rows_to_prompts(run: Run, rows: str, tmp_path: Path) -> None:
     assert run("batch", "compare", tmp_path / "a.parquet", tmp_path / "c.jsonl").code == 0
     again = run("batch", *words, "--out", tmp_path / "a.parquet")
     assert (again.code, "exists already" in again.err) == (2, True)
+
+
+def test_the_forms_of_the_command() -> None:
+    """They are those of a batch; the command names them itself, so that its help loads nothing."""
+    assert batch.FORMS == data_batch.FORMS
 
 
 def test_bad_rows_and_a_look_first(run: Run, rows: str, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from innkeeper.macros.cbs import CbsScope, default_variables, escaped, expand, unescaped
-from innkeeper.macros.cbs.functions.table import FUNCTIONS
+from innkeeper.macros.cbs.expansion import FUNCTIONS
 from innkeeper.prompt.determinism import Clock
 
 CHAT = (

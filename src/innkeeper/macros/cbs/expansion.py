@@ -15,9 +15,10 @@ import msgspec
 
 from innkeeper.macros.cbs.blocks import OpenBlock, block_of, legacy_block
 from innkeeper.macros.cbs.calculation import calculate
-from innkeeper.macros.cbs.functions.table import FUNCTIONS
+from innkeeper.macros.cbs.functions import application, chat, display, draws, encoding, lists, moments, numbers, texts
+from innkeeper.macros.cbs.functions import variables as variable_functions
 from innkeeper.macros.cbs.limits import MAX_CALLS, MAX_CHARACTERS, MAX_OPEN, exceeded
-from innkeeper.macros.cbs.run import UNDEFINED, CbsCall, CbsRun, Result, ThrownError
+from innkeeper.macros.cbs.run import UNDEFINED, CbsCall, CbsRun, Function, Result, ThrownError
 from innkeeper.macros.cbs.scope import CbsScope
 from innkeeper.text.javascript.substitution import replaced
 from innkeeper.text.javascript.values import is_space, number_text, strip_end, text_of
@@ -28,6 +29,20 @@ _MARK: Final = re.compile(r"\{[{#]|\}\}|#\}")
 _ANGLED: Final = re.compile(r"<(user|char|bot)>", re.IGNORECASE | re.ASCII)
 _WORK_A_TAG: Final = 100
 _SEPARATORS: Final = str.maketrans("", "", " _-")
+
+FUNCTIONS: Final[Mapping[str, Function]] = {
+    **application.FUNCTIONS,
+    **chat.FUNCTIONS,
+    **display.FUNCTIONS,
+    **draws.FUNCTIONS,
+    **encoding.FUNCTIONS,
+    **lists.FUNCTIONS,
+    **moments.FUNCTIONS,
+    **numbers.FUNCTIONS,
+    **texts.FUNCTIONS,
+    **variable_functions.FUNCTIONS,
+}
+"""Each function by each of its names, in small letters without blanks, ``_`` and ``-``."""
 
 
 class Expanded(msgspec.Struct, frozen=True):
