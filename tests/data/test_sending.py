@@ -2,18 +2,20 @@
 
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from pyarrow import parquet
 
+from innkeeper.content.errors import OutputExistsError
 from innkeeper.data import BatchSettings, RunOptions, open_rows, run_batch
 from innkeeper.data.run import parts_of
 from innkeeper.data.sending import Sender, SendOptions
 from innkeeper.inference.errors import BudgetError, HttpError
 from innkeeper.prompt import Plan, UsageError
+from innkeeper.prompt.tier import TierBlockedError
 from tests.data.test_run import NOW, ROWS, written
 
 SETTINGS = BatchSettings(request={"tavern": "vibe", "now": NOW, "model": "gpt-4o", "reserved_tokens": 100})
@@ -52,14 +54,14 @@ class Model:
                 self.at_once -= 1
 
 
-def send(folder: Path, model: Model, **options: Any) -> Any:
+def send(folder: Path, model: Callable[[Plan], Reply], **options: Any) -> Any:
     """A run into ``folder``."""
     source = folder / "rows.jsonl"
     if not source.exists():
         written(source)
     target = folder / "out.parquet"
     sender = Sender(model, parts_of(target) / "answers.jsonl", SendOptions(**options))
-    report = run_batch(open_rows([str(source)]), target, SETTINGS, RunOptions(shard=5), engine=sender)
+    report = run_batch(open_rows([str(source)]), target, SETTINGS, RunOptions(shard=5, asks_again=True), engine=sender)
     return report, parquet.read_table(target).to_pylist(), sender
 
 
@@ -81,6 +83,43 @@ def test_a_row_that_fails(tmp_path: Path) -> None:
     assert (report.errors, len(rows)) == (1, 22)
     (error,) = map(json.loads, (tmp_path / "out.parquet.errors.jsonl").read_text().splitlines())
     assert (error["id"], error["error"]["message"]) == ("r7", "status 500")
+
+
+def test_rows_that_failed_are_asked_again(tmp_path: Path) -> None:
+    """By the same command, and no others; then nothing is left beside the output, and it is there for good."""
+    send(tmp_path, Model({"Message 7,": 500, "Message 19,": 400}))
+    second = Model({"Message 19,": 400})
+    report, rows, _ = send(tmp_path, second)
+    assert [text.partition(",")[0] for text in second.asked] == ["Message 7", "Message 19"]
+    assert (report.rows, report.errors, report.resumed, len(rows)) == (23, 1, 3, 22)
+    third = Model()
+    report, rows, sender = send(tmp_path, third)
+    assert (len(third.asked), report.errors) == (1, 0)
+    assert [row["answer"] for row in rows] == [f"Yes: {row['message']}" for row in ROWS]
+    assert sender.spent == pytest.approx(sum(row["paid"] for row in rows))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.parquet", "rows.jsonl"]
+    with pytest.raises(OutputExistsError):
+        send(tmp_path, Model())
+
+
+def test_rows_that_cannot_be_built_are_not_asked_again(tmp_path: Path) -> None:
+    """Another run would not build them either: the run is over."""
+    written(tmp_path / "rows.jsonl", [ROWS[0], {"id": "bad", "nosuch": 1}])
+    report, rows, _ = send(tmp_path, Model())
+    assert (report.errors, len(rows)) == (1, 1)
+    assert not parts_of(tmp_path / "out.parquet").exists()
+
+
+def test_what_the_gate_stopped_is_not_asked_again(tmp_path: Path) -> None:
+    """An answer that may not pass was paid for, and is judged for good."""
+
+    def ask(plan: Plan) -> Reply:
+        raise TierBlockedError("block", "all", reasons=["tests"])
+
+    written(tmp_path / "rows.jsonl", ROWS[:2])
+    report, rows, _ = send(tmp_path, ask)
+    assert (report.errors, rows) == (2, [])
+    assert not parts_of(tmp_path / "out.parquet").exists()
 
 
 @pytest.mark.parametrize("status", [401, 402, 403])

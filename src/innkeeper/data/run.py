@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import islice
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,7 +38,11 @@ SHARD: Final = 256
 
 STDOUT: Final = "-"
 
+_FACTS: Final = "run.json"
 _PART: Final = "{:08d}.arrow"
+
+_JUDGED: Final = "tier_blocked"
+"""The kind of error of a prompt or an answer that may not pass."""
 
 
 class BatchReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,7 +80,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     Rows that cannot be built go to the file ``errors``, by default one beside the output. ``workers`` are processes, one for each
     core by default; a ``shard`` is what one of them builds at a time, in rows. ``sample`` builds only so many rows, from the
-    first on. ``force`` overwrites the output.
+    first on. ``force`` overwrites the output. With ``asks_again`` the same run, given again, asks for answers that failed.
     """
 
     errors: str | None = None
@@ -83,6 +88,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     shard: int = SHARD
     sample: int | None = None
     force: bool = False
+    asks_again: bool = False
 
 
 _OPTIONS: Final = RunOptions()
@@ -172,7 +178,7 @@ class _ResultFiles:
 
     def __init__(self, good: Any, bad: Any, progress: Progress | None) -> None:
         self.good, self.bad, self._progress = good, bad, progress
-        self.rows = self.errors = 0
+        self.rows = self.errors = self.unanswered = 0
         self._summary = FigureSum()
 
     def write(self, table: Any) -> None:
@@ -180,22 +186,32 @@ class _ResultFiles:
         import pyarrow.compute as pc
 
         failed = pc.is_valid(table["error"])
-        count = pc.sum(failed).as_py() or 0
+        bad = pc.sum(failed).as_py() or 0
+        self.unanswered += _unanswered(table)
         self._summary.add(table)
         self.good.write(
-            table.filter(pc.invert(failed)).drop_columns(["error"]) if count else table.drop_columns(["error"])
+            table.filter(pc.invert(failed)).drop_columns(["error"]) if bad else table.drop_columns(["error"])
         )
-        if count:
+        if bad:
             rows = table.filter(failed).select(["id", "error"]).to_pylist()
             lines = [to_json({"id": row["id"], "error": msgspec.json.decode(row["error"])}, sort=False) for row in rows]
             self.bad.write_lines(lines)
-        self.rows, self.errors = self.rows + table.num_rows, self.errors + count
+        self.rows, self.errors = self.rows + table.num_rows, self.errors + bad
         if self._progress is not None:
             self._progress(self.rows, self.errors)
 
     def report(self, resumed: int) -> BatchReport:
         """What was written."""
         return BatchReport(rows=self.rows, errors=self.errors, resumed=resumed, summary=self._summary.built())
+
+
+def _unanswered(table: Any) -> int:
+    """How many prompts of a shard were built, and were not answered; one that the gate stopped was judged for good."""
+    import pyarrow.compute as pc
+
+    judged = pc.match_substring(table["error"], f'"kind":"{_JUDGED}"')
+    built = pc.is_valid(table["fingerprint"])
+    return pc.sum(pc.and_(built, pc.fill_null(pc.invert(judged), fill_value=False))).as_py() or 0
 
 
 def parts_of(target: Path) -> Path:
@@ -226,25 +242,27 @@ class _FileRun:
         with _written(self.target), one_writer(self.parts):
             self._check_target()  # another run may have been waited for
             settings, ready = self._settings(facts), self._ready()
-            rows = ready * shard
+            rows = len(ready) * shard
             errors = 0
-            for number, table in enumerate(engine(islice(tables, ready, None), settings), ready):
-                _put(self.parts / _PART.format(number), to_bytes(table))
+            numbers: deque[int] = deque()  # of the shards that the engine has
+            for table in engine(_noted(tables, ready, numbers), settings):
+                _put(self.parts / _PART.format(numbers.popleft()), to_bytes(table))
                 rows, errors = rows + table.num_rows, errors + table.num_rows - table["error"].null_count
                 if progress is not None:
                     progress(rows, errors)
-            return self._merged(settings, kind, ready)
+            return self._merged(settings, kind, len(ready))
 
     def _check_target(self) -> None:
         if not self.target.absolute().parent.is_dir():
             raise MissingFileError(f"there is no folder for {str(self.target)!r}", hint="make it first")
-        if self.target.exists() and not self.options.force:
+        goes_on = self.options.asks_again and (self.parts / _FACTS).exists()
+        if self.target.exists() and not (self.options.force or goes_on):
             hint = "choose another name; --force overwrites it"
             raise OutputExistsError(f"{str(self.target)!r} exists already", hint=hint)
 
     def _settings(self, facts: _RunFacts) -> BatchSettings:
         """The settings of the run whose parts are here, or of a new one. Raises `UsageError` for another run's parts."""
-        path = self.parts / "run.json"
+        path = self.parts / _FACTS
         if path.exists():
             try:
                 known = decode(path.read_bytes(), _RunFacts)
@@ -260,12 +278,15 @@ class _FileRun:
         _put(path, msgspec.json.encode(settled))
         return settled.settings
 
-    def _ready(self) -> int:
-        """How many shards are done, from the first on without a gap."""
-        number = 0
-        while (self.parts / _PART.format(number)).exists():
-            number += 1
-        return number
+    def _parts(self) -> Iterator[Path]:
+        """The parts that are there, in the order of their shards, from the first on without a gap."""
+        return takewhile(Path.exists, (self.parts / _PART.format(number) for number in count()))
+
+    def _ready(self) -> frozenset[int]:
+        """The numbers of the shards that are done, without those that have answers to ask for again."""
+        asks = self.options.asks_again
+        parts = enumerate(self._parts())
+        return frozenset([at for at, path in parts if not (asks and _unanswered(from_bytes(path.read_bytes())))])
 
     def _merged(self, settings: BatchSettings, kind: str, resumed: int) -> BatchReport:
         """Write the output of all parts, and remove them."""
@@ -273,8 +294,8 @@ class _FileRun:
         good = writer_of(draft, kind, only=_only(settings))
         counted = _ResultFiles(good, LineWriter(open_binary(bad)), None)
         try:
-            for number in range(self._ready()):
-                counted.write(from_bytes((self.parts / _PART.format(number)).read_bytes()))
+            for path in self._parts():
+                counted.write(from_bytes(path.read_bytes()))
             good.close()
             counted.bad.close()
             if counted.errors:
@@ -287,11 +308,20 @@ class _FileRun:
             for path in (draft, bad):
                 with suppress(OSError):
                     path.unlink(missing_ok=True)
-        shutil.rmtree(self.parts)
+        if not (self.options.asks_again and counted.unanswered):
+            shutil.rmtree(self.parts)
         return counted.report(resumed)
 
 
 _AGAIN: Final = "finish it with its own inputs, or remove that folder to begin anew"
+
+
+def _noted(tables: Iterable[Any], ready: Container[int], numbers: deque[int]) -> Iterator[Any]:
+    """The shards that are not ready; each is noted by its number when it is taken."""
+    for number, table in enumerate(tables):
+        if number not in ready:
+            numbers.append(number)
+            yield table
 
 
 @contextmanager

@@ -36,7 +36,8 @@ def run(rows: tuple[str, ...], *, output: str, force: bool, as_json: bool, **opt
     """Build a prompt of every row, send it to --model, and keep the answer. Exits with 1 where rows have errors.
 
     ROWS are those of `innkeeper batch`. The output has prompt, answer, tokens and cost beside each row's id. A run that was
-    stopped, or whose budget is spent, goes on when it is started again; no answer is paid for twice.
+    stopped, or whose budget is spent, goes on when it is started again; rows whose call failed are asked again, and no answer is
+    paid for twice.
     """
     from innkeeper.cli.settings.model_choice import choose_model
     from innkeeper.cli.settings.settings import UserSettings
@@ -58,10 +59,16 @@ def run(rows: tuple[str, ...], *, output: str, force: bool, as_json: bool, **opt
         sender = Sender(lambda plan: handle.answer(plan, lambda _: None), parts_of(target) / "answers.jsonl", limits)
         with progress_line(source.total, quiet=as_json) as progress:
             report = run_batch(
-                source, target, common, RunOptions(force=force, **chosen), engine=sender, progress=progress
+                source,
+                target,
+                common,
+                RunOptions(force=force, asks_again=True, **chosen),
+                engine=sender,
+                progress=progress,
             )
     facts = {**report.to_dict(), "paid": sender.spent}
-    bad = f", {report.errors:,} rows with errors" if report.errors else ""
+    again = "; the same command asks those again that got no answer" if parts_of(target).exists() else ""
+    bad = f", {report.errors:,} rows with errors{again}" if report.errors else ""
     cost = f", ${sender.spent:.4f}" if sender.spent else ""
     text = f"{report.rows - report.errors:,} answers in {output}{cost}{bad}"
     click.echo(json.dumps(facts, ensure_ascii=False) if as_json else text)
