@@ -16,7 +16,7 @@ PUBLIC = [
     "BuildInputs",
     "BuildRequest",
     "Character",
-    "Chat",
+    "ChatLog",
     "Client",
     "Context",
     "FakeClient",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.case import Case
-from innkeeper.content import Chat, Document, load_character, load_chat, load_lorebook
+from innkeeper.content import ChatLog, Document, load_character, load_chat, load_lorebook
 from innkeeper.content.character import read_character
 
 IMAGE_BYTES = 2 * 1024 * 1024
@@ -42,7 +42,7 @@ def cases() -> Iterator[Case]:
     note = f"{WORLD_ENTRIES} entries, {len(world):,} bytes"
     yield Case("world info", lambda: load_lorebook(world), lambda: json.loads(world), "json.loads", note)
     chat = "\n".join(json.dumps(line) for line in _lines()).encode()
-    assert len(Chat.of(chat).messages) == MESSAGES
+    assert len(ChatLog.of(chat).messages) == MESSAGES
     note = f"{MESSAGES} messages, {len(chat):,} bytes"
     yield Case(
         "chat", lambda: load_chat(chat), lambda: [json.loads(x) for x in chat.split(b"\n")], "json.loads a line", note

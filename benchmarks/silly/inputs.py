@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from innkeeper.content.character import Character
-from innkeeper.content.chat import Chat
+from innkeeper.content.chat import ChatLog
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.content.preset import Preset
 from innkeeper.prompt import BuildRequest
@@ -36,7 +36,7 @@ def _parts(name: str) -> dict[str, Any]:
         "character": Character.of(raw["character"]),
         "books": [(book["name"], Lorebook.of(book)) for book in raw["worldbooks"]],
         "preset": Preset.of(raw["preset"]),
-        "history": tuple(Chat.of(raw["chat"]).to_messages(hidden=True)),
+        "history": tuple(ChatLog.of(raw["chat"]).to_messages(hidden=True)),
         "user": raw["user"],
     }
 

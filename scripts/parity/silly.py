@@ -34,7 +34,7 @@ _SETTINGS: Final = (
 
 def request_of(given: Mapping[str, Any], generation: Mapping[str, Any] | None = None) -> BuildRequest:
     """The build request of a case's input (``kind`` absent or ``macro``), for one of its generations."""
-    from innkeeper.content.chat import Chat
+    from innkeeper.content.chat import ChatLog
 
     step = dict(given.get("generation") or {} if generation is None else generation)
     schema = step.pop("json_schema", None)
@@ -49,7 +49,7 @@ def request_of(given: Mapping[str, Any], generation: Mapping[str, Any] | None = 
             "character": given.get("character"),
             "user": given.get("persona") or {"name": "User"},
             "group": given.get("group"),
-            "history": Chat.of(given.get("chat") or []).to_messages(hidden=True),
+            "history": ChatLog.of(given.get("chat") or []).to_messages(hidden=True),
             "message": step.pop("user_input", ""),
             "generation": step.pop("type", None) or "normal",
             "preset": given.get("preset"),

@@ -13,7 +13,7 @@ from innkeeper.version import VERSION
 
 if TYPE_CHECKING:
     from innkeeper.content import Character as Character
-    from innkeeper.content import Chat as Chat
+    from innkeeper.content import ChatLog as ChatLog
     from innkeeper.content import Lorebook as Lorebook
     from innkeeper.content import Persona as Persona
     from innkeeper.content import Preset as Preset
@@ -63,7 +63,7 @@ __version__: Final = VERSION
 _HOMES: Final = {
     "content": (
         "Character",
-        "Chat",
+        "ChatLog",
         "Lorebook",
         "Persona",
         "Preset",

@@ -13,7 +13,7 @@ from innkeeper.cli.talk import answering
 from innkeeper.cli.talk.answering import ModelHandle
 from innkeeper.cli.talk.conversation import TerminalChat
 from innkeeper.cli.talk.demo import demo_request
-from innkeeper.content.chat import Chat
+from innkeeper.content.chat import ChatLog
 from innkeeper.content.files.loading import load_chat
 from innkeeper.conversation.conversation import Conversation
 from innkeeper.prompt import BuildRequest, Plan
@@ -32,7 +32,7 @@ MESSAGE = "Is the reef safe tonight, Wenna?"
 def chat_file(tmp_path: Path) -> Path:
     """A chat that is longer than the smaller windows."""
     said = load_chat(EXAMPLES / "wenna.chat.jsonl")
-    chat = Chat(header=dict(said.header or {}), messages=said.messages * 8)
+    chat = ChatLog(header=dict(said.header or {}), messages=said.messages * 8)
     path = tmp_path / "long.jsonl"
     path.write_bytes(chat.to_jsonl())
     return path

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.content import LIMITS, AssetError, Chat, ChatMessage, ToolInvocation, WrongKindError, read_chat
+from innkeeper.content import LIMITS, AssetError, ChatLog, ChatMessage, ToolInvocation, WrongKindError, read_chat
 from innkeeper.prompt.errors import FormatError, LimitError, UnknownNameError, UsageError
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.parts import Attachment
@@ -50,12 +50,12 @@ def lines(*items: Any, end: str = "") -> bytes:
 
 def message(**fields: Any) -> ChatMessage:
     """A SillyTavern message."""
-    return Chat.of([{"name": "Mira", "mes": "x", **fields}]).messages[0]
+    return ChatLog.of([{"name": "Mira", "mes": "x", **fields}]).messages[0]
 
 
 def test_lines_with_a_header() -> None:
     """The first line is the header, the others are messages."""
-    chat = Chat.of(lines(HEADER, USER, REPLY))
+    chat = ChatLog.of(lines(HEADER, USER, REPLY))
     assert (chat.user_name, chat.character_name, chat.create_date) == ("Tomas", "Mira", "2026-1-10")
     assert chat.metadata == {"note_prompt": "n"}
     assert [(item.role, item.name, item.text) for item in chat.messages] == [
@@ -68,7 +68,7 @@ def test_lines_with_a_header() -> None:
 
 def test_what_stands_beside_the_text() -> None:
     """Alternatives, reasoning and everything else in its typed place."""
-    reply = Chat.of(lines(HEADER, REPLY)).messages[0]
+    reply = ChatLog.of(lines(HEADER, REPLY)).messages[0]
     assert (reply.swipes, reply.swipe_id, reply.reasoning) == (("Hm.", "Good evening."), 1, "Be polite.")
     assert reply.extra["api"] == "x"
     assert (reply.is_narrator, reply.is_small, reply.force_avatar, reply.media, reply.tool_invocations) == (
@@ -136,7 +136,7 @@ def test_tool_calls() -> None:
 
 def test_messages_for_prompts() -> None:
     """Hidden messages are left out unless asked for; the rest of a message goes along."""
-    chat = Chat.of(lines(HEADER, USER, REPLY, {**USER, "is_system": True}))
+    chat = ChatLog.of(lines(HEADER, USER, REPLY, {**USER, "is_system": True}))
     first, second = chat.to_messages()
     assert (first.role, first.content, first.name) == ("user", "Hi.", "Tomas")
     assert (second.swipes, second.swipe_id) == (("Hm.", "Good evening."), 1)
@@ -146,7 +146,7 @@ def test_messages_for_prompts() -> None:
 
 def test_messages_of_an_api() -> None:
     """A list of roles and contents is a chat too, in every shape that messages have."""
-    chat = Chat.of(
+    chat = ChatLog.of(
         [
             {
                 "role": "User",
@@ -157,8 +157,8 @@ def test_messages_of_an_api() -> None:
     found = chat.messages[0]
     assert (found.role, found.text, found.media) == ("user", "Hi", (Attachment("image", "u"),))
     assert found.to_messages() == (Message.of(found.raw),)
-    assert Chat.of([Message("user", "x")]).messages[0].text == "x"
-    assert Chat.of({"messages": [{"role": "user", "content": "x"}], "system": "S"}).messages[0].role == "system"
+    assert ChatLog.of([Message("user", "x")]).messages[0].text == "x"
+    assert ChatLog.of({"messages": [{"role": "user", "content": "x"}], "system": "S"}).messages[0].role == "system"
     for name, count in (("openai_tool_calls", 3), ("anthropic_tool_use", 4)):
         data = shared.need(f"fixtures/tavern_kit/contracts/{name}.json").read_bytes()
         assert len(read_chat(data).messages) == count
@@ -251,7 +251,7 @@ def test_what_is_no_chat(data: bytes, error: type[Exception]) -> None:
 def test_an_error_in_a_list_says_which() -> None:
     """The place in the list stands in the error."""
     with pytest.raises(AssetError) as caught:
-        Chat.of([USER, {"a": 1}])
+        ChatLog.of([USER, {"a": 1}])
     assert caught.value.where is not None
     assert caught.value.where.path == "messages[1]"
 
@@ -259,13 +259,13 @@ def test_an_error_in_a_list_says_which() -> None:
 def test_of_takes_chats_only() -> None:
     """A number is a caller's mistake; so is something else in a list."""
     with pytest.raises(UsageError):
-        Chat.of(5)
+        ChatLog.of(5)
     with pytest.raises(AssetError):
-        Chat.of([5])
-    chat = Chat.of([USER])
-    assert Chat.of(chat) is chat
-    assert Chat.of(json.dumps([USER])).messages[0].text == "Hi."
-    assert Chat.of(chat.messages).messages == chat.messages
+        ChatLog.of([5])
+    chat = ChatLog.of([USER])
+    assert ChatLog.of(chat) is chat
+    assert ChatLog.of(json.dumps([USER])).messages[0].text == "Hi."
+    assert ChatLog.of(chat.messages).messages == chat.messages
 
 
 def test_edits_of_messages() -> None:
@@ -279,7 +279,7 @@ def test_edits_of_messages() -> None:
     assert reply.replace(swipe_id=None).swipe_id is None
     with pytest.raises(UnknownNameError):
         reply.replace(mes="x")
-    assert Chat.of([{"role": "user", "content": "a"}]).messages[0].replace(text="b").raw == {
+    assert ChatLog.of([{"role": "user", "content": "a"}]).messages[0].replace(text="b").raw == {
         "role": "user",
         "content": "b",
     }
@@ -320,8 +320,8 @@ def test_any_values(header: Any, messages: Any) -> None:
     data = lines({**HEADER, **header}, *messages, end="\n")
     for lenient in (True, False):
         chat = attempt(partial(read_chat, data, lenient=lenient))
-        assert isinstance(chat, (Chat, FormatError, LimitError))
-        if isinstance(chat, Chat):
+        assert isinstance(chat, (ChatLog, FormatError, LimitError))
+        if isinstance(chat, ChatLog):
             assert chat.to_jsonl() == data
             assert msgspec.structs.replace(chat, data=None).to_jsonl() == data
             for item in chat.messages:
@@ -332,14 +332,14 @@ def test_any_values(header: Any, messages: Any) -> None:
 def test_any_bytes(data: bytes, start: bytes, lenient: bool) -> None:
     """Whatever the bytes are, the answer is a chat or an error of ours."""
     assert isinstance(
-        attempt(lambda: read_chat(start + data, lenient=lenient)), (Chat, FormatError, LimitError, WrongKindError)
+        attempt(lambda: read_chat(start + data, lenient=lenient)), (ChatLog, FormatError, LimitError, WrongKindError)
     )
 
 
 @given(text=texts)
 def test_what_is_created_is_read(text: str) -> None:
     """Any text survives being written to a line."""
-    chat = read_chat(Chat.of([USER]).append(ChatMessage.create("user", text)).to_jsonl())
+    chat = read_chat(ChatLog.of([USER]).append(ChatMessage.create("user", text)).to_jsonl())
     assert chat.messages[-1].text == text
 
 

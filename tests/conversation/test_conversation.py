@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.content.chat import Chat
+from innkeeper.content.chat import ChatLog
 from innkeeper.conversation.conversation import Conversation, Kind
 from innkeeper.prompt import BuildRequest, UnknownNameError, UsageError
 from innkeeper.taverns import build
@@ -19,7 +19,7 @@ ANSWER = ("Wenna: The reef ", "is safe.\nAn", "sel: Thank you.")
 
 def empty(**fields: Any) -> Conversation:
     """A conversation in which nobody has spoken."""
-    return Conversation(base=BASE.with_(**fields), chat=Chat(header=HEADER))
+    return Conversation(base=BASE.with_(**fields), chat=ChatLog(header=HEADER))
 
 
 def took(before: Conversation, kind: Kind = "normal", message: str = "", answer: tuple[str, ...] = ANSWER) -> Any:

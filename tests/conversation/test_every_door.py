@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 from innkeeper.cli.app.root import main
 from innkeeper.cli.talk.log import TalkLog
-from innkeeper.content.chat import Chat
+from innkeeper.content.chat import ChatLog
 from innkeeper.content.chat_message import ChatMessage
 from innkeeper.inference.fake import EchoServer
 from innkeeper.inference.routing.models import RouteModels
@@ -108,7 +108,7 @@ class House:
             asked = ChatMessage.create("user", ASKED[0], name="Ansel")
             answered = ChatMessage.create("assistant", before, name="Wenna Carrow")
             header = {"user_name": "Ansel", "character_name": "Wenna Carrow"}
-            chat = Chat(header=header, messages=(asked, answered))
+            chat = ChatLog(header=header, messages=(asked, answered))
             reply = self.client.post("/v1/inspector/files?name=evening.jsonl", content=chat.to_jsonl())
             assert reply.status_code == 200, reply.text
         reply = self.client.post("/v1/inspector/talk", json={"message": ASKED[turn]})

@@ -10,7 +10,7 @@ import pytest
 from innkeeper.cli.talk.answering import ModelHandle
 from innkeeper.cli.talk.conversation import begin_chat
 from innkeeper.content import OutputExistsError
-from innkeeper.content.chat import Chat
+from innkeeper.content.chat import ChatLog
 from innkeeper.content.chat_message import ChatMessage
 from innkeeper.content.files.loading import load_chat
 from innkeeper.content.files.saving import save_chat
@@ -24,7 +24,7 @@ HELLO, AYE = ChatMessage.create("user", "Hello", name="Ansel"), ChatMessage.crea
 
 def test_a_message_is_added(tmp_path: Path) -> None:
     """What was there stays as it is, byte for byte, also what the chat does not have."""
-    path, chat = tmp_path / "c.jsonl", Chat(header={"user_name": "Ansel"})
+    path, chat = tmp_path / "c.jsonl", ChatLog(header={"user_name": "Ansel"})
     file = ChatFile(path, chat)
     chat = chat.append(HELLO)
     file.keep(chat)
@@ -36,7 +36,7 @@ def test_a_message_is_added(tmp_path: Path) -> None:
 
 def test_other_changes_write_it_anew(tmp_path: Path) -> None:
     """A message that changes or goes, and a header."""
-    path, chat = tmp_path / "c.jsonl", Chat(header={"user_name": "Ansel"}, messages=(HELLO, AYE))
+    path, chat = tmp_path / "c.jsonl", ChatLog(header={"user_name": "Ansel"}, messages=(HELLO, AYE))
     file = ChatFile(path, chat)
     for changed in (chat.without(-1), chat.with_metadata({"note_prompt": "dry"})):
         file.keep(changed)
@@ -45,7 +45,7 @@ def test_other_changes_write_it_anew(tmp_path: Path) -> None:
 
 def test_the_same_chat_is_not_written(tmp_path: Path) -> None:
     """Where nothing has changed no file is made; an empty chat whose header changes is written."""
-    path, chat = tmp_path / "c.jsonl", Chat(header={"user_name": "Ansel"})
+    path, chat = tmp_path / "c.jsonl", ChatLog(header={"user_name": "Ansel"})
     file = ChatFile(path, chat)
     file.keep(chat.with_metadata({"note_prompt": None}))
     assert not path.exists()
@@ -56,7 +56,7 @@ def test_the_same_chat_is_not_written(tmp_path: Path) -> None:
 
 def test_a_file_is_loaded_before_it_is_written(tmp_path: Path) -> None:
     """A new file is none; one that was loaded goes on; one that was not is never overwritten."""
-    path, chat = tmp_path / "c.jsonl", Chat(header={"user_name": "Ansel"}, messages=(HELLO,))
+    path, chat = tmp_path / "c.jsonl", ChatLog(header={"user_name": "Ansel"}, messages=(HELLO,))
     path.touch()
     assert ChatFile(path).load() is None
     ChatFile(path).keep(chat)
@@ -73,20 +73,20 @@ class Notebook:
     """A store of one's own: the chats as they were kept, one after the other."""
 
     def __init__(self) -> None:
-        self.pages: list[Chat] = []
+        self.pages: list[ChatLog] = []
 
-    def load(self) -> Chat | None:
+    def load(self) -> ChatLog | None:
         """Return the last."""
         return self.pages[-1] if self.pages else None
 
-    def keep(self, conversation: Chat) -> None:
+    def keep(self, conversation: ChatLog) -> None:
         """Keep one more."""
         self.pages.append(conversation)
 
 
 def test_a_store_of_ones_own() -> None:
     """A chat at the terminal is kept after the greeting, each message and each answer, and goes on from what was kept."""
-    store: ConversationStore[Chat] = (notebook := Notebook())
+    store: ConversationStore[ChatLog] = (notebook := Notebook())
     card = {"spec": "chara_card_v2", "spec_version": "2.0", "data": {"name": "Wenna", "first_mes": "Come in."}}
     request = BuildRequest.of({"character": card, "user": {"name": "Ansel"}})
     first = begin_chat(request, ModelHandle(FakeModel("Aye."), "m"), store=store)
@@ -109,7 +109,7 @@ class TestTwoPrograms:
         path, said = tmp_path / "c.jsonl", list[str]()
         files = [ChatFile(path, report=said.append) for _ in "ab"]
         assert [file.load() for file in files] == [None, None]
-        chats = [Chat(header={"user_name": "Ansel"}, messages=(AYE,)) for _ in files]
+        chats = [ChatLog(header={"user_name": "Ansel"}, messages=(AYE,)) for _ in files]
         for file, chat in zip(files, chats, strict=True):
             file.keep(chat)
         for number in range(2):
@@ -123,7 +123,7 @@ class TestTwoPrograms:
     def test_what_is_written_anew_keeps_the_others(self, tmp_path: Path) -> None:
         """A reply that is taken back goes, and what another program has written stays, however often."""
         path = tmp_path / "c.jsonl"
-        save_chat(path, Chat(header={"user_name": "Ansel"}, messages=(HELLO, AYE)))
+        save_chat(path, ChatLog(header={"user_name": "Ansel"}, messages=(HELLO, AYE)))
         mine, other = ChatFile(path), ChatFile(path)
         chat, theirs = mine.load(), other.load()
         assert chat is not None
@@ -138,7 +138,7 @@ class TestTwoPrograms:
     def test_a_file_that_has_gone_is_written_whole(self, tmp_path: Path) -> None:
         """What was said before it went is in it again."""
         path = tmp_path / "c.jsonl"
-        save_chat(path, Chat(header={"user_name": "Ansel"}, messages=(HELLO,)))
+        save_chat(path, ChatLog(header={"user_name": "Ansel"}, messages=(HELLO,)))
         file = ChatFile(path)
         chat = file.load()
         assert chat is not None
@@ -151,7 +151,7 @@ class TestTwoPrograms:
         """Programs that write at once, on a new file or an old one, leave every line."""
         path = tmp_path / "c.jsonl"
         if begun:
-            save_chat(path, Chat(header={"user_name": "Ansel"}, messages=(HELLO,)))
+            save_chat(path, ChatLog(header={"user_name": "Ansel"}, messages=(HELLO,)))
         programs = [
             subprocess.Popen(
                 [sys.executable, "-c", _WRITER, str(path), name],
@@ -169,11 +169,11 @@ class TestTwoPrograms:
 _WRITER = """
 import sys
 from pathlib import Path
-from innkeeper.content.chat import Chat
+from innkeeper.content.chat import ChatLog
 from innkeeper.content.chat_message import ChatMessage
 from innkeeper.conversation import ChatFile
 file = ChatFile(Path(sys.argv[1]))
-chat = file.load() or Chat(header={"user_name": "Ansel"})
+chat = file.load() or ChatLog(header={"user_name": "Ansel"})
 for number in range(20):
     chat = chat.append(ChatMessage.create("user", f"{sys.argv[2]}{number}"))
     file.keep(chat)

@@ -240,7 +240,7 @@ def edit_lorebook(data: bytes) -> content.Lorebook:
     return book.replace(name="other")
 
 
-def edit_chat(data: bytes) -> content.Chat:
+def edit_chat(data: bytes) -> content.ChatLog:
     """A chat read, leniently too, used and written."""
     content.read_chat(data, lenient=True).to_jsonl()
     chat = content.read_chat(data)

@@ -243,7 +243,7 @@ def test_messages_are_frozen_and_typed() -> None:
             Message(**fields)
 
 
-class Chat:
+class ChatLog:
     """A chat object of an application."""
 
     def to_messages(self) -> list[dict[str, str]]:
@@ -255,7 +255,7 @@ def test_histories_of_many_shapes() -> None:
     one = (Message("user", "x"),)
     assert messages_of(None) == ()
     assert messages_of(one) is one
-    for source in ([one[0]], iter(one), Chat(), SimpleNamespace(messages=one), [{"role": "user", "content": "x"}]):
+    for source in ([one[0]], iter(one), ChatLog(), SimpleNamespace(messages=one), [{"role": "user", "content": "x"}]):
         assert messages_of(source) == one
 
 

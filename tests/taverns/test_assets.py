@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from innkeeper.content.character import Character
-from innkeeper.content.chat import Chat
+from innkeeper.content.chat import ChatLog
 from innkeeper.content.chat_message import ChatMessage
 from innkeeper.content.persona import Persona
 from innkeeper.prompt import (
@@ -189,7 +189,7 @@ METADATA = {
     "scenario": "At sea.",
     "timedWorldInfo": {"sticky": {"B.0": {"hash": 8842973, "start": 1, "end": 9}}, "cooldown": {}},
 }
-CHAT = Chat(header={"user_name": "Bob", "character_name": "Ann", "chat_metadata": METADATA}).append(
+CHAT = ChatLog(header={"user_name": "Bob", "character_name": "Ann", "chat_metadata": METADATA}).append(
     ChatMessage.create("user", "Ahoy"), ChatMessage.create("assistant", "Ahoy, Bob")
 )
 BOOK = {"name": "B", "entries": {"0": {"uid": 0, "key": ["never"], "content": "The bell rings.", "sticky": 3}}}

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from innkeeper import AsyncClient, AsyncPromptRunner, BuildRequest, Client, Message, Plan, PromptRunner, RunnerConfig
-from innkeeper.content import Character, Chat, Lorebook, load_character, load_chat, load_lorebook
+from innkeeper.content import Character, ChatLog, Lorebook, load_character, load_chat, load_lorebook
 from innkeeper.inference import EchoServer, FakeClient, PromptResult
 from innkeeper.operations import CHAT, EVALUATE, EvaluateTier, TakeTurn
 from innkeeper.prompt import InnkeeperError, NoteKind, UsageError
@@ -16,7 +16,7 @@ from innkeeper.taverns.keywords import BuildInputs
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-def turn(card: Character, chat: Chat, books: list[Lorebook]) -> Plan:
+def turn(card: Character, chat: ChatLog, books: list[Lorebook]) -> Plan:
     """A prompt, by keywords of many types."""
     return silly.build(
         character=card,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from innkeeper.content.character import Character as Character
     from innkeeper.content.character import DepthPrompt as DepthPrompt
     from innkeeper.content.chat import BadLine as BadLine
-    from innkeeper.content.chat import Chat as Chat
+    from innkeeper.content.chat import ChatLog as ChatLog
     from innkeeper.content.chat import read_chat as read_chat
     from innkeeper.content.chat_message import ChatMessage as ChatMessage
     from innkeeper.content.chat_message import ToolInvocation as ToolInvocation
@@ -96,7 +96,7 @@ if TYPE_CHECKING:
 _HOMES: Final = {
     "card_versions": ("CardAsset", "CardVersion"),
     "character": ("Character", "DepthPrompt"),
-    "chat": ("BadLine", "Chat", "read_chat"),
+    "chat": ("BadLine", "ChatLog", "read_chat"),
     "chat_message": ("ChatMessage", "ToolInvocation"),
     "entry": (
         "CharacterFilter",

@@ -40,7 +40,7 @@ class BadLine(msgspec.Struct, frozen=True):
     data: bytes
 
 
-class Chat(msgspec.Struct, frozen=True, kw_only=True):
+class ChatLog(msgspec.Struct, frozen=True, kw_only=True):
     """A chat, oldest message first. ``header`` is the object of the first line (``header_data``), or ``None``.
 
     ``data`` are the bytes it was read from, JSON lines if ``is_lines``; a chat that was not edited is written back byte for
@@ -56,7 +56,7 @@ class Chat(msgspec.Struct, frozen=True, kw_only=True):
     is_lines: bool = False
 
     @classmethod
-    def of(cls, value: Any) -> Chat:
+    def of(cls, value: Any) -> ChatLog:
         """A chat from itself, a list of messages, an object with ``messages``, or text (JSON or JSON lines).
 
         Raises:
@@ -64,7 +64,7 @@ class Chat(msgspec.Struct, frozen=True, kw_only=True):
             FormatError: the text is not JSON.
             LimitError: it is beyond a limit.
         """
-        if isinstance(value, Chat):
+        if isinstance(value, ChatLog):
             return value
         if isinstance(value, str):
             return read_chat(value.encode(errors="replace"))
@@ -97,17 +97,17 @@ class Chat(msgspec.Struct, frozen=True, kw_only=True):
         metadata = (self.header or {}).get("chat_metadata")
         return metadata if isinstance(metadata, dict) else {}
 
-    def append(self, *messages: ChatMessage) -> Chat:
+    def append(self, *messages: ChatMessage) -> ChatLog:
         """The chat with more messages at its end."""
         return msgspec.structs.replace(self, messages=(*self.messages, *messages), data=None)
 
-    def replace_message(self, index: int, message: ChatMessage) -> Chat:
+    def replace_message(self, index: int, message: ChatMessage) -> ChatLog:
         """Return the chat with another message at an index. Raises `UsageError` if there is none."""
         position = self._message_index(index)
         messages = (*self.messages[:position], message, *self.messages[position + 1 :])
         return msgspec.structs.replace(self, messages=messages, data=None)
 
-    def with_(self, plan: Plan) -> Chat:
+    def with_(self, plan: Plan) -> ChatLog:
         """Return the chat with what a build stores for the next one: SillyTavern's keys (``plan.stored``), and ours for the rest.
 
         The user's message of the build is not added: who sends it knows when. All that does not change keeps its bytes.
@@ -123,7 +123,7 @@ class Chat(msgspec.Struct, frozen=True, kw_only=True):
             chat = chat.replace_message(int(index), chat.messages[int(index)].replace(text=text))
         return chat
 
-    def with_metadata(self, changes: Mapping[str, Any]) -> Chat:
+    def with_metadata(self, changes: Mapping[str, Any]) -> ChatLog:
         """Return the chat with other values in its metadata; ``None`` removes a key. The rest of the header keeps its bytes."""
         before, header = self.metadata, self.header or dict(EMPTY_HEADER)
         edits: dict[Path, Any] = {
@@ -138,7 +138,7 @@ class Chat(msgspec.Struct, frozen=True, kw_only=True):
         document = Document(header, self.header_data).replace(edits)
         return msgspec.structs.replace(self, header=document.tree, header_data=document.data, data=None)
 
-    def without(self, index: int) -> Chat:
+    def without(self, index: int) -> ChatLog:
         """Return the chat without one message. Raises `UsageError` if there is none."""
         position = self._message_index(index)
         bad = tuple(BadLine(b.line, b.before - (b.before > position), b.data) for b in self.bad_lines)
@@ -192,7 +192,7 @@ LINE_FACTOR = 8
 """A line may have so many times the bytes of a message's text: alternatives and extras are on it."""
 
 
-def read_chat(data: bytes, *, limits: Limits = LIMITS, name: str | None = None, lenient: bool = False) -> Chat:
+def read_chat(data: bytes, *, limits: Limits = LIMITS, name: str | None = None, lenient: bool = False) -> ChatLog:
     """A chat from the bytes of a file.
 
     Args:
@@ -232,7 +232,9 @@ def _whole(text: bytes, limits: Limits) -> Any:
         return None
 
 
-def _read_object(tree: dict[str, Any], data: bytes, findings: list[Finding], limits: Limits, name: str | None) -> Chat:
+def _read_object(
+    tree: dict[str, Any], data: bytes, findings: list[Finding], limits: Limits, name: str | None
+) -> ChatLog:
     if isinstance(tree.get("messages"), list):
         chat = _read_list(tree["messages"], data, findings, limits, name)
         system = tree.get("system")
@@ -242,9 +244,9 @@ def _read_object(tree: dict[str, Any], data: bytes, findings: list[Finding], lim
     kind = kind_of_json(tree)
     if kind == "chat header":
         line = data.strip() if _is_utf8(data) and b"\n" not in data.strip() else None
-        return Chat(header=tree, header_data=line, findings=tuple(findings), data=data, is_lines=True)
+        return ChatLog(header=tree, header_data=line, findings=tuple(findings), data=data, is_lines=True)
     if kind == "chat message" or "mes" in tree or "role" in tree:
-        return Chat(
+        return ChatLog(
             messages=(_message(tree, data.strip(), limits, Where(asset=name, line=1)),), data=data, is_lines=True
         )
     if kind == "unknown":
@@ -254,14 +256,14 @@ def _read_object(tree: dict[str, Any], data: bytes, findings: list[Finding], lim
     raise WrongKindError(f"this is not a chat but a {kind}", found=kind, where=Where(asset=name))
 
 
-def chat_with_system(chat: Chat, system: str) -> Chat:
+def chat_with_system(chat: ChatLog, system: str) -> ChatLog:
     """Return the chat with a system text that a provider stores apart as its first message."""
     from msgspec.structs import replace
 
     return replace(chat, messages=(read_message({"role": "system", "content": system}), *chat.messages), data=None)
 
 
-def _read_list(items: Any, data: bytes, findings: list[Finding], limits: Limits, name: str | None) -> Chat:
+def _read_list(items: Any, data: bytes, findings: list[Finding], limits: Limits, name: str | None) -> ChatLog:
     check_limit(limits, "chat_messages", len(items), "the number of messages", asset=name)
     messages = []
     for index, item in enumerate(items):
@@ -269,7 +271,7 @@ def _read_list(items: Any, data: bytes, findings: list[Finding], limits: Limits,
         if not isinstance(item, dict):
             raise AssetError(f"a message is an object, not {kind_of(item)}", where=where)
         messages.append(_message(item, None, limits, where))
-    return Chat(messages=tuple(messages), findings=tuple(findings), data=data)
+    return ChatLog(messages=tuple(messages), findings=tuple(findings), data=data)
 
 
 def _message(raw: dict[str, Any], line: bytes | None, limits: Limits, where: Where) -> ChatMessage:
@@ -297,7 +299,7 @@ class _JsonLines:
         self.bad: list[BadLine] = []
         self.findings: list[Finding] = []
 
-    def read(self, text: bytes, data: bytes, findings: list[Finding]) -> Chat:
+    def read(self, text: bytes, data: bytes, findings: list[Finding]) -> ChatLog:
         """The chat that the text is."""
         self.findings = findings
         lines = text.split(b"\n")
@@ -306,7 +308,7 @@ class _JsonLines:
                 self._line(line, number, is_last=number == len(lines))
         if self.header is None and not self.messages:
             raise AssetError("there is no message in this file", where=Where(asset=self.name))
-        return Chat(
+        return ChatLog(
             messages=tuple(self.messages),
             header=self.header,
             header_data=self.header_data,

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from innkeeper.content.chat import Chat
+from innkeeper.content.chat import ChatLog
 from innkeeper.content.chat_message import ChatMessage
 from innkeeper.conversation.reply import ReplyRules, ReplyStream, finished_reply
 from innkeeper.prompt import BuildRequest, Message, Plan, UnknownNameError, UsageError
@@ -41,7 +41,7 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     base: BuildRequest
-    chat: Chat
+    chat: ChatLog
     speaker: int | None = None
     waiting: tuple[int, ...] = ()
 
@@ -267,7 +267,7 @@ class ConversationTurn(msgspec.Struct, frozen=True, kw_only=True):
         history = conversation.chat.to_messages(hidden=True)
         return conversation.base.with_(tavern=self.plan.tavern, history=history, now=now, generation=generation)
 
-    def _chat_after(self, after: Conversation, text: str, when: str) -> Chat:
+    def _chat_after(self, after: Conversation, text: str, when: str) -> ChatLog:
         """Return the chat with the answer."""
         chat = after.chat
         if self.kind == "impersonate":

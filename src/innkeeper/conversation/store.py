@@ -8,7 +8,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from innkeeper.content.chat import Chat
+from innkeeper.content.chat import ChatLog
 from innkeeper.content.chat_message import ChatMessage
 from innkeeper.content.files.loading import load_chat
 from innkeeper.content.files.saving import append_to_chat, locked_for_writing, save_chat
@@ -21,8 +21,8 @@ T = TypeVar("T")
 class ConversationStore(Protocol[T]):
     """Where one conversation is kept between its turns. A store of your own needs these two methods.
 
-    ``T`` is the part of the conversation that is kept: the `Chat` with its messages (`ChatFile`), or, for a client that has the
-    messages itself, the state beside them (`innkeeper.conversation.state.ClientConversation`).
+    ``T`` is the part of the conversation that is kept: the `ChatLog` with its messages (`ChatFile`), or, for a client that has
+    the messages itself, the state beside them (`innkeeper.conversation.state.ClientConversation`).
     """
 
     def load(self) -> T | None:
@@ -41,14 +41,14 @@ class ChatFile:
     ``chat`` is the chat that the file has.
     """
 
-    def __init__(self, path: Path, chat: Chat | None = None, report: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(self, path: Path, chat: ChatLog | None = None, report: Callable[[str], None] = lambda _: None) -> None:
         self.path = path
         self._written = chat
         self._report = report
         self._is_new = self._is_shared = False
         self._stamp: tuple[int, ...] = ()
 
-    def load(self) -> Chat | None:
+    def load(self) -> ChatLog | None:
         """Return the chat in the file; None without one. Raises what `load_chat` raises, and `UsageError`."""
         self._stamp, self._is_new = self._look(), self._is_empty()
         if self._is_new:
@@ -60,7 +60,7 @@ class ChatFile:
         self._written = chat
         return chat
 
-    def keep(self, conversation: Chat) -> None:
+    def keep(self, conversation: ChatLog) -> None:
         """Write the changes. Raises `MissingFileError`, and `OutputExistsError` for a file that was not loaded."""
         if conversation is self._written:
             return
@@ -72,7 +72,7 @@ class ChatFile:
             self._write(conversation, self._written)
             self._written, self._stamp = conversation, self._look()
 
-    def _write(self, chat: Chat, before: Chat | None) -> None:
+    def _write(self, chat: ChatLog, before: ChatLog | None) -> None:
         if self._is_empty() or (before is None and not self._is_new):
             save_chat(self.path, chat, force=self._is_empty())
         elif before is None:
@@ -82,13 +82,13 @@ class ChatFile:
         else:
             save_chat(self.path, chat.append(*self._others(before)) if self._is_shared else chat, force=True)
 
-    def _beyond_beginning(self, chat: Chat) -> tuple[ChatMessage, ...]:
+    def _beyond_beginning(self, chat: ChatLog) -> tuple[ChatMessage, ...]:
         """The messages without those that the file of another program begins with, such as the greeting."""
         there = load_chat(self.path, lenient=True).messages
         pairs = takewhile(lambda pair: _words(pair[0]) == _words(pair[1]), zip(chat.messages, there, strict=False))
         return chat.messages[sum(1 for _ in pairs) :]
 
-    def _others(self, before: Chat) -> list[ChatMessage]:
+    def _others(self, before: ChatLog) -> list[ChatMessage]:
         """The messages in the file that other programs wrote."""
         ours = Counter(encode_json(message.raw) for message in before.messages)
         others = []

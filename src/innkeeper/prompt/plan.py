@@ -41,9 +41,9 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     ``blocks`` are in prompt order, disabled ones included. ``warnings`` say what was wrong with the data, ``notes`` what was
     ignored, lost, repaired or estimated. ``options`` are request options for the model, ``stop`` its stop strings,
     ``variables`` the chat's variables after the build, ``carry`` what the next build of this chat wants as ``lore_state``.
-    ``stored`` is what the tavern's original would keep in the chat's file after this build, for `Chat.with_`: ``chat_metadata``,
-    ``messages`` by index, and ``message``, the user's words as they are kept, with ``message_bias``, how they ask a reply to
-    begin (``extra.bias``), and ``message_hidden`` where they do nothing else; ``None`` where nobody knows.
+    ``stored`` is what the tavern's original would keep in the chat's file after this build, for `ChatLog.with_`:
+    ``chat_metadata``, ``messages`` by index, and ``message``, the user's words as they are kept, with ``message_bias``, how they
+    ask a reply to begin (``extra.bias``), and ``message_hidden`` where they do nothing else; ``None`` where nobody knows.
     ``dialect_options`` are what a dialect is always given, by its name. ``unreplayable`` names inputs that were not data.
     ``dialects`` (the registry it is rendered by), ``explainer``, ``comparer`` and ``cache_planner`` (what `explain`, `diff` and
     `cache_plan` ask) and ``guard`` (what refuses a rendering that is larger than the window) are filled in by the tavern; a plan

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from innkeeper.content.finding import Finding
 
 
-_FIELDS: Final = {"Character": "character", "Persona": "user", "Chat": "history", "BuildRequest": "request"}
+_FIELDS: Final = {"Character": "character", "Persona": "user", "ChatLog": "history", "BuildRequest": "request"}
 """The fields of a request that assets go to, by their types; the request itself is what they are put over."""
 
 

@@ -165,7 +165,7 @@ class Assets(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def metadata(self) -> Mapping[str, Any]:
-        """The metadata of this chat (``settings.chat_metadata``, or that of a `Chat` passed as ``history``)."""
+        """The metadata of this chat (``settings.chat_metadata``, or that of a `ChatLog` passed as ``history``)."""
         metadata = self.request.settings.get("chat_metadata")
         return metadata if isinstance(metadata, Mapping) else EMPTY
 

@@ -35,7 +35,7 @@ class HasName(Protocol):
 
 
 class HasMessages(Protocol):
-    """A stored chat, such as `innkeeper.content.Chat`."""
+    """A stored chat, such as `innkeeper.content.ChatLog`."""
 
     @property
     def messages(self) -> Iterable[Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from innkeeper.cli.talk.answering import ModelHandle
 from innkeeper.cli.talk.conversation import TerminalChat
 from innkeeper.cli.talk.shell import Shell
-from innkeeper.content.chat import Chat
+from innkeeper.content.chat import ChatLog
 from innkeeper.conversation.conversation import Conversation
 from innkeeper.conversation.store import ChatFile
 from innkeeper.inference.adapters.adapter import ModelRequest
@@ -37,7 +37,7 @@ if __name__ == "__main__":
     os.close(os.open(os.ttyname(0), os.O_RDWR))
     Shell(
         TerminalChat(
-            Conversation(base=BASE, chat=Chat(header={})),
+            Conversation(base=BASE, chat=ChatLog(header={})),
             ModelHandle(SlowModel("Yes."), "m"),
             build,
             store=ChatFile(Path(sys.argv[1])),

@@ -10,7 +10,7 @@ import pytest
 
 from innkeeper.cli.talk.answering import ModelHandle, open_model
 from innkeeper.cli.talk.conversation import TerminalChat
-from innkeeper.content.chat import Chat
+from innkeeper.content.chat import ChatLog
 from innkeeper.content.files.loading import load_chat
 from innkeeper.conversation.conversation import Conversation, Kind
 from innkeeper.conversation.store import ChatFile
@@ -51,7 +51,7 @@ class FakeBuild:
 def talk(model: FakeModel, build: FakeBuild | None = None, path: Path | None = None) -> TerminalChat:
     """An empty chat."""
     return TerminalChat(
-        Conversation(base=BASE, chat=Chat(header=HEADER)),
+        Conversation(base=BASE, chat=ChatLog(header=HEADER)),
         ModelHandle(model, "m"),
         build or FakeBuild(),
         store=None if path is None else ChatFile(path),
@@ -190,7 +190,7 @@ def test_again(act: Kind, tavern: str, history: list[str], message: str, generat
     """A tavern that knows what another reply is gets the whole chat; for the others the old reply is left out."""
     build = FakeBuild()
     chat = TerminalChat(
-        Conversation(base=BASE.with_(tavern=tavern), chat=Chat(header=HEADER)),
+        Conversation(base=BASE.with_(tavern=tavern), chat=ChatLog(header=HEADER)),
         ModelHandle(FakeModel("One.", "Two."), "m"),
         build,
         now=lambda: NOW,
@@ -366,7 +366,7 @@ def test_scripts_for_what_is_stored() -> None:
     asked = {"tavern": "silly", "character": "Wenna", "user": "Ansel", "reserved_tokens": 50}
     base = BuildRequest.of({**asked, "settings": {"regex": [script]}})
     chat = TerminalChat(
-        Conversation(base=base, chat=Chat(header=HEADER)), ModelHandle(FakeModel("cat!"), "m"), now=lambda: NOW
+        Conversation(base=base, chat=ChatLog(header=HEADER)), ModelHandle(FakeModel("cat!"), "m"), now=lambda: NOW
     )
     assert chat.take("normal", hear, "a cat") == "2!"
     assert texts(chat) == [("user", "a 1"), ("assistant", "2!")]
@@ -382,7 +382,7 @@ def test_what_was_typed_is_rewritten_once(replies: tuple[str | BaseException, ..
     asked = {"tavern": "silly", "character": "Wenna", "user": "Ansel", "reserved_tokens": 50}
     base = BuildRequest.of({**asked, "settings": {"regex": [script]}})
     chat = TerminalChat(
-        Conversation(base=base, chat=Chat(header=HEADER)), ModelHandle(FakeModel(*replies), "m"), now=lambda: NOW
+        Conversation(base=base, chat=ChatLog(header=HEADER)), ModelHandle(FakeModel(*replies), "m"), now=lambda: NOW
     )
     with suppress(ProviderError):
         chat.take("normal", hear, "a")
@@ -397,7 +397,7 @@ def test_how_a_reply_is_asked_to_begin_is_kept(tmp_path: Path) -> None:
     base = BuildRequest.of({"tavern": "silly", "character": "Wenna", "user": "Ansel", "reserved_tokens": 50})
     path = tmp_path / "c.jsonl"
     chat = TerminalChat(
-        Conversation(base=base, chat=Chat(header=HEADER)),
+        Conversation(base=base, chat=ChatLog(header=HEADER)),
         ModelHandle(FakeModel(), "m"),
         store=ChatFile(path),
         now=lambda: NOW,
@@ -417,7 +417,7 @@ def test_what_a_cache_served_beside_what_it_should_have(cached: int | None, prov
     handle = ModelHandle(
         FakeModel("One.", "Two.", cached=cached), "m", route=Route(name="m", model="m", provider=provider)
     )
-    chat = TerminalChat(Conversation(base=BASE, chat=Chat(header=HEADER)), handle, FakeBuild(), now=lambda: NOW)
+    chat = TerminalChat(Conversation(base=BASE, chat=ChatLog(header=HEADER)), handle, FakeBuild(), now=lambda: NOW)
     predicted = []
     for text in ("Hello?", "And now?"):
         chat.take("normal", lambda _: None, text)

@@ -12,7 +12,7 @@ from innkeeper.cli.app.render import console
 from innkeeper.cli.talk.answering import ModelHandle
 from innkeeper.cli.talk.conversation import TerminalChat
 from innkeeper.cli.talk.shell import COMMANDS, RECENT, Shell, offered
-from innkeeper.content.chat import Chat
+from innkeeper.content.chat import ChatLog
 from innkeeper.content.chat_message import ChatMessage
 from innkeeper.conversation.conversation import Conversation
 from innkeeper.conversation.store import ChatFile
@@ -47,11 +47,13 @@ def build(request: BuildRequest, ports: Ports) -> Plan:
 def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     """Pipe lines into a shell and get what it writes."""
 
-    def piped(*lines: str, speaker: FakeModel | None = None, chat: Chat | None = None, path: Path | None = None) -> str:
+    def piped(
+        *lines: str, speaker: FakeModel | None = None, chat: ChatLog | None = None, path: Path | None = None
+    ) -> str:
         monkeypatch.setattr(sys, "stdin", io.StringIO("".join(line + "\n" for line in lines)))
         out = io.StringIO()
         talk = TerminalChat(
-            Conversation(base=BASE, chat=chat or Chat(header={})),
+            Conversation(base=BASE, chat=chat or ChatLog(header={})),
             ModelHandle(speaker or FakeModel("Tea first."), "m"),
             build,
             store=None if path is None else ChatFile(path),
@@ -82,7 +84,7 @@ def test_last_line_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     speaker = FakeModel()
     monkeypatch.setattr(sys, "stdin", io.StringIO("Hello"))
     Shell(
-        TerminalChat(Conversation(base=BASE, chat=Chat()), ModelHandle(speaker, "m"), build),
+        TerminalChat(Conversation(base=BASE, chat=ChatLog()), ModelHandle(speaker, "m"), build),
         console=console(io.StringIO()),
     ).run()
     assert speaker.said() == ["Hello"]
@@ -142,7 +144,7 @@ def test_greetings_are_leafed_through(run: Callable[..., str]) -> None:
     """While only the greeting is there, ``/swipe`` shows the next one and asks nobody."""
     greeting = ChatMessage.create("assistant", "a", name="Wenna").replace(swipes=("a", "b"), swipe_id=0)
     speaker = FakeModel()
-    out = run("/swipe", "/swipe", "/swipe", chat=Chat(messages=(greeting,)), speaker=speaker)
+    out = run("/swipe", "/swipe", "/swipe", chat=ChatLog(messages=(greeting,)), speaker=speaker)
     assert out.count("Wenna: a") == 2
     assert out.count("Wenna: b") == 2
     assert speaker.asked == []
@@ -183,7 +185,7 @@ def test_silent_model(run: Callable[..., str]) -> None:
 def test_texts_cannot_drive_the_terminal(run: Callable[..., str]) -> None:
     """Neither a reply, nor a chat, nor a lorebook can send control characters or markup to the terminal."""
     evil = "\x1b[2J\x07 [bold red]x[/] \u202egnp"
-    chat = Chat(messages=(ChatMessage.create("assistant", evil, name=evil),))
+    chat = ChatLog(messages=(ChatMessage.create("assistant", evil, name=evil),))
     out = run(evil, "/plan", "/why 2", chat=chat, speaker=FakeModel(evil))
     assert not any(c in out for c in "\x1b\x07\u202e")
     assert "[bold red]x[/]" in out
@@ -192,7 +194,7 @@ def test_texts_cannot_drive_the_terminal(run: Callable[..., str]) -> None:
 def test_long_chats_are_cut_on_the_screen(run: Callable[..., str]) -> None:
     """Of a long chat only the last messages are shown, and how many there were before."""
     messages = tuple(ChatMessage.create("user", f"message {n}", name="Ansel") for n in range(RECENT + 3))
-    out = run(chat=Chat(messages=messages))
+    out = run(chat=ChatLog(messages=messages))
     assert "(3 earlier messages)" in out
     assert "message 2\n" not in out
     assert f"message {RECENT + 2}" in out
@@ -296,7 +298,7 @@ def test_model(monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = FakeModel("One."), FakeModel("Two.")
     monkeypatch.setattr(sys, "stdin", io.StringIO("Hello\n/model\n/model big\nAgain\n"))
     out = io.StringIO()
-    talk = TerminalChat(Conversation(base=BASE, chat=Chat(header={})), ModelHandle(first, "small", 1000), build)
+    talk = TerminalChat(Conversation(base=BASE, chat=ChatLog(header={})), ModelHandle(first, "small", 1000), build)
     opened: list[str] = []
 
     def open_model(name: str) -> ModelHandle:
@@ -319,7 +321,7 @@ def test_model(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_completion(line: str, offer: str | None) -> None:
     """Commands are completed, and what stands behind them; talk is not."""
-    talk = TerminalChat(Conversation(base=BASE, chat=Chat(header={})), ModelHandle(FakeModel(), "m"), build)
+    talk = TerminalChat(Conversation(base=BASE, chat=ChatLog(header={})), ModelHandle(FakeModel(), "m"), build)
     talk.plan = talk.preview("Hello")
     words = list(offered(Shell(talk, console=console(io.StringIO())), line))
     assert (offer in words) if offer is not None else not words

@@ -11,7 +11,7 @@ import pytest
 from innkeeper.cli.talk.answering import ModelHandle
 from innkeeper.cli.talk.conversation import TerminalChat
 from innkeeper.cli.talk.tools import load_function
-from innkeeper.content.chat import Chat
+from innkeeper.content.chat import ChatLog
 from innkeeper.conversation.conversation import Conversation
 from innkeeper.inference import EchoServer, FakeClient, FakeReply, Fault, Toolbox
 from innkeeper.inference.client.model_clients import RouteClient
@@ -164,7 +164,7 @@ def talk(*replies: Any, tavern: str = "silly") -> tuple[TerminalChat, FakeClient
         reserved_tokens=200,
         model="m",
     )
-    conversation = TerminalChat(Conversation(base=base, chat=Chat(header={})), handle(client))
+    conversation = TerminalChat(Conversation(base=base, chat=ChatLog(header={})), handle(client))
     conversation.tools = Toolbox.of(tide)
     return conversation, client
 
@@ -218,7 +218,7 @@ def test_in_a_group_the_speaker_stays() -> None:
     )
     base = conversation.base.with_(character=None, group={"members": members})
     client = FakeClient(call("tide", harbour="Skerrow"), "Nine.", call("tide", harbour="Skerrow"), "Ten.")
-    conversation = TerminalChat(Conversation(base=base, chat=Chat(header={})), handle(client))
+    conversation = TerminalChat(Conversation(base=base, chat=ChatLog(header={})), handle(client))
     conversation.tools = Toolbox.of(tide)
     conversation.take("normal", NOTHING, "Tobin, when?")
     assert conversation.conversation.character_name == "Tobin"

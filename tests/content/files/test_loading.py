@@ -168,7 +168,7 @@ FILES = {
     "card in an archive": (archive({"card.json": card_json()}), "Character"),
     "lorebook": (json.dumps(BOOK).encode(), "Lorebook"),
     "persona": (b'{"name": "Ann", "description": "A tall woman."}', "Persona"),
-    "chat": (b'{"user_name": "A", "character_name": "B"}\n{"name": "B", "is_user": false, "mes": "Hi"}', "Chat"),
+    "chat": (b'{"user_name": "A", "character_name": "B"}\n{"name": "B", "is_user": false, "mes": "Hi"}', "ChatLog"),
     "context template": (b'{"name": "C", "story_string": "{{description}}"}', "PresetFile"),
     "something of the caller's": (b'{"message": "Hello"}', "bytes"),
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from innkeeper.content import (
-    Chat,
+    ChatLog,
     ChatMessage,
     Lorebook,
     MissingFileError,
@@ -105,7 +105,7 @@ def test_books_and_chats_are_written(tmp_path: Path) -> None:
     """As they were read."""
     book, chat = '{"entries":  {}}', b'{"user_name":  "a", "character_name": "b"}\n{"mes":  "x"}'
     save_lorebook(tmp_path / "b.json", Lorebook.of(book))
-    save_chat(tmp_path / "c.jsonl", Chat.of(chat))
+    save_chat(tmp_path / "c.jsonl", ChatLog.of(chat))
     assert (tmp_path / "b.json").read_text() == book
     assert (tmp_path / "c.jsonl").read_bytes() == chat
     assert load_lorebook(tmp_path / "b.json").entries == ()
@@ -114,7 +114,7 @@ def test_books_and_chats_are_written(tmp_path: Path) -> None:
 def test_a_chat_grows_by_lines(tmp_path: Path) -> None:
     """The first line is a header, and each message is one more; what is there is not written again."""
     path = tmp_path / "c.jsonl"
-    append_to_chat(path, HELLO, chat=Chat(header={"user_name": "T", "character_name": "M"}))
+    append_to_chat(path, HELLO, chat=ChatLog(header={"user_name": "T", "character_name": "M"}))
     before = path.read_bytes()
     append_to_chat(path, ChatMessage.create("assistant", "Hi.\nHo."), HELLO)
     assert path.read_bytes().startswith(before)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.content.chat import Chat
+from innkeeper.content.chat import ChatLog
 from innkeeper.prompt import thaw
 from innkeeper.taverns import silly
 from tests.taverns.silly.builds import NOW, card
@@ -129,7 +129,7 @@ def test_written_into_a_chat() -> None:
         b'{"mes":"Hello, {{user}}.", "name":"Mira"}',
         b'{"mes":"a","name":"Sam","is_user":true}',
     ]
-    chat = Chat.of(b"\n".join(lines))
+    chat = ChatLog.of(b"\n".join(lines))
     after = chat.with_(silly.build(character=card(), user="Sam", history=chat, now=NOW)).to_jsonl().splitlines()
     assert after[0].startswith(b'{"chat_metadata": {"x": 1, "timedWorldInfo": ')
     assert after[0].endswith(b'"lastInContextMessageId": 0},  "user_name": "unused"}')

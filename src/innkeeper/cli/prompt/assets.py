@@ -153,7 +153,7 @@ class AssetFiles(AssetFields):
     def put(self, value: Any, name: str) -> None:
         """Put the content of a file; the file of a chat is remembered."""
         super().put(value, name)
-        if type(value).__name__ == "Chat":
+        if type(value).__name__ == "ChatLog":
             self.chat_file = name
 
     def request(self, inputs: Mapping[str, Any], settings: Iterable[str] = ()) -> BuildRequest:

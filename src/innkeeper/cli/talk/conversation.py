@@ -13,7 +13,7 @@ import msgspec
 from innkeeper.budget import accounting, cache_plan
 from innkeeper.cli.talk.answering import ModelHandle, PlanAnswer, served_tokens
 from innkeeper.cli.talk.log import RecordedTurn, TalkState, TurnRecorder
-from innkeeper.content.chat import Chat
+from innkeeper.content.chat import ChatLog
 from innkeeper.content.files.saving import save_chat
 from innkeeper.conversation.client_turn import settled_request
 from innkeeper.conversation.conversation import Conversation, ConversationTurn, Kind
@@ -48,7 +48,7 @@ class TerminalChat:
         handle: ModelHandle,
         build: Builder = build_plan,
         *,
-        store: ConversationStore[Chat] | None = None,
+        store: ConversationStore[ChatLog] | None = None,
         notes: tuple[Note, ...] = (),
         now: Callable[[], datetime] = utc_now,
     ) -> None:
@@ -68,7 +68,7 @@ class TerminalChat:
         return self.conversation.base
 
     @property
-    def chat(self) -> Chat:
+    def chat(self) -> ChatLog:
         """The chat as it is now."""
         return self.conversation.chat
 
@@ -220,9 +220,9 @@ def begin_chat(
     request: BuildRequest,
     handle: ModelHandle,
     *,
-    store: ConversationStore[Chat] | None = None,
+    store: ConversationStore[ChatLog] | None = None,
     greeting: int | None = 0,
-    known: Chat | None = None,
+    known: ChatLog | None = None,
     notes: tuple[Note, ...] = (),
     alone: bool = False,
 ) -> TerminalChat:
@@ -236,7 +236,7 @@ def begin_chat(
     if known is not None:
         base = base.with_(settings={**base.settings, "chat_metadata": known.metadata})
     names = {"user_name": name_of(base.user, "User"), "character_name": name_of(base.character, "Assistant")}
-    fresh = Chat(header={**names, "create_date": utc_now().isoformat(timespec="seconds"), "chat_metadata": {}})
+    fresh = ChatLog(header={**names, "create_date": utc_now().isoformat(timespec="seconds"), "chat_metadata": {}})
     talk = TerminalChat(Conversation(base=base, chat=known or fresh), handle, store=store, notes=(*notes, *settled))
     if known is not None or greeting is None:
         return talk

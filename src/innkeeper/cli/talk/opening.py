@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from innkeeper.cli.talk.answering import ModelHandle
     from innkeeper.cli.talk.conversation import TerminalChat
     from innkeeper.cli.talk.log import LoggedState
-    from innkeeper.content.chat import Chat
+    from innkeeper.content.chat import ChatLog
     from innkeeper.inference.adapters.adapter import ModelRequest
     from innkeeper.prompt import BuildRequest
 
@@ -129,7 +129,7 @@ class SessionStart:
             return self.options["model"] is None and self.options["base_url"] is None
         return self.assets is not None and self.assets.profile is not None
 
-    def _chat(self) -> tuple[Path | None, Chat | None]:
+    def _chat(self) -> tuple[Path | None, ChatLog | None]:
         """Return the file that keeps the chat, and a chat that goes on but is not kept there. Raises `UsageError` for two."""
         path: Path | None = self.options.get("path")
         named = None if self.assets is None else self.assets.chat_file

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.content.character import Character
-from innkeeper.content.chat import Chat, read_chat
+from innkeeper.content.chat import ChatLog, read_chat
 from innkeeper.content.errors import LIMITS, AssetError, Limits, WrongKindError
 from innkeeper.content.files.format import Formats, OpenFile
 from innkeeper.content.files.formats import FORMATS, open_card, sniff
@@ -36,7 +36,7 @@ def load_asset(
     formats: Formats = FORMATS,
     unknown: Callable[[Source], Any] | None = None,
 ) -> Any:
-    """Load a file by its content: a `Character`, `Persona`, `Lorebook`, `Chat` or `PresetFile`.
+    """Load a file by its content: a `Character`, `Persona`, `Lorebook`, `ChatLog` or `PresetFile`.
 
     A file of up to ``limits.file_bytes`` is read once; a larger one, an archive or a chat, from where it is.
 
@@ -152,7 +152,7 @@ def load_persona(source: Source, name: str | None = None, *, limits: Limits = LI
     return next((persona for persona in matching if persona.is_default), matching[0])
 
 
-def load_chat(source: Source, *, limits: Limits = LIMITS, lenient: bool = False) -> Chat:
+def load_chat(source: Source, *, limits: Limits = LIMITS, lenient: bool = False) -> ChatLog:
     """A chat from JSON lines or JSON. Raises what `read_chat` raises, and `MissingFileError`."""
     with Reader(source, limits, size_limit="chat_bytes") as reader:
         return read_chat(reader.all(), limits=limits, name=reader.name, lenient=lenient)

@@ -13,7 +13,7 @@ from threading import get_ident
 from typing import IO
 
 from innkeeper.content.character import Character
-from innkeeper.content.chat import EMPTY_HEADER, LINE_FACTOR, Chat
+from innkeeper.content.chat import EMPTY_HEADER, LINE_FACTOR, ChatLog
 from innkeeper.content.chat_message import ChatMessage
 from innkeeper.content.errors import LIMITS, MissingFileError, OutputExistsError
 from innkeeper.content.files.format import CardFile, Formats
@@ -52,12 +52,12 @@ def save_lorebook(path: str | os.PathLike[str], book: Lorebook, *, force: bool =
     save_bytes(path, book.to_json(), force=force)
 
 
-def save_chat(path: str | os.PathLike[str], chat: Chat, *, force: bool = False) -> None:
+def save_chat(path: str | os.PathLike[str], chat: ChatLog, *, force: bool = False) -> None:
     """Write a chat as JSON lines. Raises `OutputExistsError`."""
     save_bytes(path, chat.to_jsonl(), force=force)
 
 
-def append_to_chat(path: str | os.PathLike[str], *messages: ChatMessage, chat: Chat | None = None) -> None:
+def append_to_chat(path: str | os.PathLike[str], *messages: ChatMessage, chat: ChatLog | None = None) -> None:
     """Add messages to the end of a chat file, in one write; a new file begins with the header of ``chat``.
 
     A last line that an earlier write left unfinished is removed first.

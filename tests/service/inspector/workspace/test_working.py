@@ -171,7 +171,7 @@ def test_it_is_exported_in_every_form_that_there_is(data: bytes, formats: tuple[
         name, written = file.export(form)
         assert name.startswith("b.")
         asset = load_asset(written) if form != "card_book" else None
-        assert asset is None or type(asset).__name__ in {"Character", "Lorebook", "Chat", "PresetFile"}
+        assert asset is None or type(asset).__name__ in {"Character", "Lorebook", "ChatLog", "PresetFile"}
     with pytest.raises(UsageError):
         file.export("exe")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.content.chat import Chat
+from innkeeper.content.chat import ChatLog
 from innkeeper.prompt import NoteKind
 from innkeeper.taverns.silly.extensions.memory import (
     MemorySettings,
@@ -130,7 +130,7 @@ STORED = [
 
 def history() -> Any:
     """A chat with a summary."""
-    return Chat.of(STORED).to_messages(hidden=True)
+    return ChatLog.of(STORED).to_messages(hidden=True)
 
 
 def test_in_builds() -> None:

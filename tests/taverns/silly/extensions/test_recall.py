@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from innkeeper.content.chat import Chat
+from innkeeper.content.chat import ChatLog
 from tests.taverns.silly.builds import build, contents
 
 STORED = [
@@ -14,7 +14,7 @@ STORED = [
 def test_given_injections_win() -> None:
     """An injection of the request takes the place of an extension's with the same key."""
     own = {"id": "1_memory", "content": "Given.", "position": "after"}
-    history = Chat.of(STORED).to_messages(hidden=True)
+    history = ChatLog.of(STORED).to_messages(hidden=True)
     sent = contents(build(history=history, message="Hi.", injections=[own], settings={"memory": {}}))
     assert "Given." in sent
     assert "They met." not in str(sent)

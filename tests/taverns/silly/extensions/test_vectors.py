@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.content.chat import Chat
+from innkeeper.content.chat import ChatLog
 from innkeeper.prompt import NoteKind, Ports
 from innkeeper.taverns.silly.extensions.vectors import (
     BankFile,
@@ -204,7 +204,7 @@ def test_attached_files_in_builds() -> None:
     """Of a large file that is attached to a message the passages are sent that the query is about, and the plan says so."""
     text = "\n".join([*(f"Line {n} of nothing." for n in range(40)), "The oak @0.9"])
     extra = {"files": [{"url": "/user/files/x", "name": "x", "text": text}]}
-    chat = Chat.of([{"name": "Sam", "is_user": True, "mes": "Read it.", "extra": extra}])
+    chat = ChatLog.of([{"name": "Sam", "is_user": True, "mes": "Read it.", "extra": extra}])
     search = Marked()
     settings = {"vectors": {"enabled_files": True, "size_threshold": 0.5, "chunk_size": 20}}
     plan = build(Ports(vectors=search), history=chat.to_messages(), message="Hi.", settings=settings)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from innkeeper.content.chat import Chat
+from innkeeper.content.chat import ChatLog
 from innkeeper.prompt import Plan, Ports
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import MaxTokensExceededError
@@ -41,7 +41,7 @@ def built(
     """A prompt of a chat whose last message has this ``extra``."""
     chat = [{"name": "Mara", "mes": "Hello."}, {"name": "Ilse", "is_user": True, "mes": text, "extra": extra}]
     fields = {"character": {"name": "Mara"}, "user": {"name": "Ilse"}, "preset": preset or {}}
-    history = Chat.of(chat).to_messages(hidden=True)
+    history = ChatLog.of(chat).to_messages(hidden=True)
     return silly.build(fields | {"history": history} | request, Ports(media=read))
 
 
@@ -113,7 +113,7 @@ def test_every_role_may_have_media(role: str) -> None:
     """The blocks carry them; a dialect that has no place for them says so."""
     line: dict[str, Any] = {"name": "x", "is_user": role == "user", "mes": "see", "extra": {"media": [image()]}}
     line["extra"] |= {"type": "narrator"} if role == "system" else {}
-    history = Chat.of([line]).to_messages(hidden=True)
+    history = ChatLog.of([line]).to_messages(hidden=True)
     block = last(silly.build({"character": {"name": "Mara"}, "history": history}))
     assert (block.role, len(block.attachments)) == (role, 1)
 
@@ -252,7 +252,7 @@ def test_squashing_loses_media(profile: str, contents: list[str]) -> None:
     lines[1]["extra"] = {"type": "narrator", "media": [image()]}
     request = {
         "character": {"name": "Mara"},
-        "history": Chat.of([{"name": "Mara", "mes": "a"}, *lines, {"name": "Mara", "mes": "b"}]).to_messages(
+        "history": ChatLog.of([{"name": "Mara", "mes": "a"}, *lines, {"name": "Mara", "mes": "b"}]).to_messages(
             hidden=True
         ),
         "preset": {"squash_system_messages": True},

@@ -143,7 +143,7 @@ def note_finding(workspace: OpenWorkspace, note: Note) -> FindingView:
 _WARNINGS: Final = frozenset(
     {NoteKind.WARNING, NoteKind.LOSS, NoteKind.EVICTED, NoteKind.LIMIT, NoteKind.MACRO, NoteKind.LORE}
 )
-_ASSETS: Final = {"Chat": "history", "PresetFile": "preset", "Persona": "user", "Character": "character"}
+_ASSETS: Final = {"ChatLog": "history", "PresetFile": "preset", "Persona": "user", "Character": "character"}
 
 
 def _names(file: WorkingFile) -> tuple[str | None, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from innkeeper.content.chat import Chat
+from innkeeper.content.chat import ChatLog
 from innkeeper.service.inspector.views.inspection import GroupContest, KeyMatch, Roll, TimedEffect, VerdictView
 from innkeeper.service.inspector.views.workspace import Variation
 from innkeeper.tokens import default_counter
@@ -138,7 +138,7 @@ class _Matches:
         self._new = (request.message or "") if request is not None else ""
         file = next((one for one in workspace.used_files(variation) if one.kind == "chat"), None)
         chat = None if file is None else file.built_of(saved=variation is not None and variation.saved)
-        self._chat = chat if isinstance(chat, Chat) else Chat()
+        self._chat = chat if isinstance(chat, ChatLog) else ChatLog()
         turn = workspace.settings_of(variation).turn
         limit = len(self._chat.messages) if turn is None else turn
         self._lines = [index for index in origins.lines if index < limit]

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.content.character import Character, read_character
-from innkeeper.content.chat import Chat
+from innkeeper.content.chat import ChatLog
 from innkeeper.content.chat_message import ChatMessage, read_message
 from innkeeper.content.entry import LorebookEntry
 from innkeeper.content.errors import LIMITS
@@ -31,7 +31,7 @@ CHAT_KEYS: Final = ("header", "messages")
 _BOOK: Final = ("data", "character_book")
 
 
-def chat_tree(chat: Chat) -> dict[str, Any]:
+def chat_tree(chat: ChatLog) -> dict[str, Any]:
     """A chat as a document."""
     return {"header": chat.header, "messages": [message.raw for message in chat.messages]}
 
@@ -128,13 +128,13 @@ def _is_remarkable(entry: LorebookEntry) -> bool:
     return silent or keys > LIMITS.lore_keys or len(entry.content) * 4 > LIMITS.lore_content_bytes
 
 
-def _chat(tree: Any, before: Chat | None) -> Chat:
+def _chat(tree: Any, before: ChatLog | None) -> ChatLog:
     """A chat from its document; messages whose objects are those of ``before`` are taken from it."""
     if not isinstance(tree, dict) or not isinstance(tree.get("messages"), list):
         raise UsageError("a chat has a list of messages")
     header = tree.get("header")
     known = {} if before is None else {id(message.raw): message for message in before.messages}
-    return Chat(
+    return ChatLog(
         messages=tuple([known.get(id(raw)) or _message(raw, index) for index, raw in enumerate(tree["messages"])]),
         header=header if isinstance(header, dict) else None,
         findings=() if before is None else before.findings,

@@ -16,7 +16,7 @@ from innkeeper.service.inspector.workspace.working import WorkingFile, book_of
 from innkeeper.taverns import build
 
 if TYPE_CHECKING:
-    from innkeeper.content.chat import Chat
+    from innkeeper.content.chat import ChatLog
 
 
 MAX_CARRIED: Final = 40
@@ -49,7 +49,7 @@ class TurnStates:
         self._lasting: dict[int, tuple[Any, bool]] = {}
 
     def request(
-        self, request: BuildRequest, fields: dict[str, Any], chat: Chat, files: tuple[WorkingFile, ...]
+        self, request: BuildRequest, fields: dict[str, Any], chat: ChatLog, files: tuple[WorkingFile, ...]
     ) -> BuildRequest:
         """The request of a cut chat with what its turns left. ``fields`` are what it was made of, ``files`` too."""
         self.note = None
@@ -72,7 +72,7 @@ class TurnStates:
                 state = self._states[key][1]
         return request.with_(lore_state=state[0], variables=state[1])
 
-    def _after(self, request: BuildRequest, chat: Chat, index: int, state: tuple[Any, Any]) -> tuple[Any, Any]:
+    def _after(self, request: BuildRequest, chat: ChatLog, index: int, state: tuple[Any, Any]) -> tuple[Any, Any]:
         """What the turn of a message of the user's leaves."""
         history = tuple(
             part for message in chat.messages[:index] if not message.hidden for part in message.to_messages()

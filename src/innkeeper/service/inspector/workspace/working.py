@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from innkeeper.content.card_versions import CardVersion
 from innkeeper.content.character import read_character
-from innkeeper.content.chat import Chat
+from innkeeper.content.chat import ChatLog
 from innkeeper.content.chat_message import read_message
 from innkeeper.content.errors import WrongKindError
 from innkeeper.content.files.format import CardFile
@@ -45,7 +45,7 @@ _KINDS: Final[dict[str, Kind]] = {
     "Character": "character",
     "Persona": "persona",
     "Lorebook": "lorebook",
-    "Chat": "chat",
+    "ChatLog": "chat",
     "PresetFile": "preset",
     "BuildRequest": "request",
 }
@@ -98,7 +98,7 @@ class WorkingFile:
         if self.kind == "character":
             self.card = open_card(data)
             self.asset = self.card.character
-        if isinstance(self.asset, Chat):
+        if isinstance(self.asset, ChatLog):
             self.tree = chat_tree(self.asset)
         elif isinstance(self.asset, BuildRequest):
             self.tree = parse_json(data, asset=self.name)
@@ -190,17 +190,17 @@ class WorkingFile:
         return card_bytes(card.with_character(character), "png" if card.kind == "apng" else card.kind)
 
     def _chat_bytes(self, edits: dict[Path, Any]) -> bytes:
-        chat: Chat = self.saved_asset or Chat()
+        chat: ChatLog = self.saved_asset or ChatLog()
         if chat.is_lines:
             return self._lines(chat)
         document = Document.parse(self.data)
         inside = _in_one_document(document.tree, edits)
         return document.replace(inside).encode()
 
-    def _lines(self, chat: Chat) -> bytes:
+    def _lines(self, chat: ChatLog) -> bytes:
         """JSON lines: each byte for byte as it was, but for those that are others."""
         known = {id(message.raw): message for message in chat.messages}
-        own: Chat = self.asset
+        own: ChatLog = self.asset
         messages = tuple(
             _rewritten(chat.messages[index] if index < len(chat.messages) else None, message.raw)
             if id(message.raw) not in known
@@ -211,7 +211,7 @@ class WorkingFile:
         if header is not chat.header and header is not None:
             data = Document(chat.header or {}, data).replace(differences(chat.header or {}, header)).data
         bad = tuple(one for one in chat.bad_lines if one.before <= len(messages))
-        return Chat(messages=messages, header=header, header_data=data, bad_lines=bad, is_lines=True).to_jsonl()
+        return ChatLog(messages=messages, header=header, header_data=data, bad_lines=bad, is_lines=True).to_jsonl()
 
     # --------------------------------------------------------------------------------------------------------- others
 
@@ -249,7 +249,7 @@ class WorkingFile:
             "lorebook": lambda: encode_json(self.asset.book.to_world(), indent=4),
             "world": lambda: encode_json(self.asset.to_world(), indent=4),
             "card_book": lambda: encode_json(self.asset.to_card_book(), indent=4),
-            "jsonl": lambda: self._lines(self.saved_asset or Chat()),
+            "jsonl": lambda: self._lines(self.saved_asset or ChatLog()),
             "json": self.to_bytes,
         }
         return f"{stem}.{'jsonl' if format == 'jsonl' else 'json'}", written[format]()

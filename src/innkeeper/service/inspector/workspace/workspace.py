@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.content.chat import OURS, Chat
+from innkeeper.content.chat import OURS, ChatLog
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.prompt import BuildRequest, UnknownNameError, deep_merge
 from innkeeper.prompt.errors import LimitError
@@ -99,7 +99,7 @@ class OpenWorkspace:
         self.profile = profile_of(self.files.values())
         self.settings = usual_settings(self.files.values(), self.profile, now, every=every)
         self._linted = LintCache()
-        self._cut: tuple[Chat, int, Chat] | None = None
+        self._cut: tuple[ChatLog, int, ChatLog] | None = None
         self._made: tuple[dict[str, Any], BuildRequest] | None = None
         self._book_paths: tuple[list[_Book], _EntryPaths] | None = None
         self.turn_states = TurnStates()
@@ -228,12 +228,12 @@ class OpenWorkspace:
         if self.profile is not None:
             fields |= self._profiled(fields, self.profile.request)
         whole = fields.get("history")
-        if isinstance(whole, Chat):
+        if isinstance(whole, ChatLog):
             fields["history"] = self._until(whole, settings.turn)
         fields |= settings_fields(settings)
         request = self._requested(fields)
         self.turn_states.note = None
-        if not isinstance(whole, Chat) or fields["history"] is whole:
+        if not isinstance(whole, ChatLog) or fields["history"] is whole:
             return request
         return self.turn_states.request(request, fields, fields["history"], self.used_files(variation))
 
@@ -275,7 +275,7 @@ class OpenWorkspace:
         self._made = (fields, request)
         return request
 
-    def _until(self, chat: Chat, turn: int | None) -> Chat:
+    def _until(self, chat: ChatLog, turn: int | None) -> ChatLog:
         """The chat up to a turn, without what later ones left in it."""
         if turn is None or turn >= len(chat.messages):
             return chat

@@ -280,7 +280,7 @@ def resolve_greeting(state: State, scene: Scene) -> None:
 
 
 def stored_by(state: State, scene: Scene, plan: Plan) -> dict[str, Any]:
-    """The changes that SillyTavern would store in the chat's file after a build: `Plan.stored`, which `Chat.with_` writes.
+    """The changes that SillyTavern would store in the chat's file after a build: `Plan.stored`, which `ChatLog.with_` writes.
 
     ``chat_metadata``: keys and values; ``messages``: texts by index; ``message``: the stored form of the user's message.
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.content.chat import EMPTY_HEADER, Chat, read_chat
+from innkeeper.content.chat import EMPTY_HEADER, ChatLog, read_chat
 from innkeeper.content.chat_message import ChatMessage
 from innkeeper.prompt.errors import UnknownNameError, Where
 from innkeeper.prompt.note import Note, NoteKind
@@ -29,7 +29,7 @@ class OpenChat(msgspec.Struct, frozen=True):
     ``is_new`` is true where there is no file yet.
     """
 
-    chat: Chat
+    chat: ChatLog
     name: str
     parts: tuple[str, ...]
     is_new: bool = False
@@ -63,7 +63,7 @@ def group_chat(folder: UserFolder, group: GroupFile, name: str | None) -> OpenCh
     parts = (GROUP_CHATS, f"{stem}{_LINES}")
     opened = _open(folder, parts, stem)
     if opened is None:
-        return OpenChat(Chat(header=dict(EMPTY_HEADER)), stem, parts, is_new=True)
+        return OpenChat(ChatLog(header=dict(EMPTY_HEADER)), stem, parts, is_new=True)
     old = mapping_of(group.raw.get("chat_metadata"))
     if old and opened.chat.header is None:
         header = {**EMPTY_HEADER, "chat_metadata": old}
@@ -105,7 +105,7 @@ def _greeted(folder: UserFolder, card: NamedCard, name: str) -> OpenChat:
     parts = (CHATS, card.stem, f"{name}{_LINES}")
     folder.note("there is no chat yet: it begins with the card's greeting", kind=NoteKind.FALLBACK, at="/".join(parts))
     texts = tuple(text for text in card.card.greetings() if text)
-    chat = Chat(header=dict(EMPTY_HEADER))
+    chat = ChatLog(header=dict(EMPTY_HEADER))
     if texts:
         message = ChatMessage.create("assistant", texts[0], name=card.name)
         chat = chat.append(message.replace(swipes=texts, swipe_id=0) if len(texts) > 1 else message)

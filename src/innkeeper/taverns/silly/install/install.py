@@ -37,7 +37,7 @@ from innkeeper.taverns.silly.install.persona import ActivePersona, active_person
 from innkeeper.taverns.silly.install.selected import CHAT_API, Selected, selecting
 
 if TYPE_CHECKING:
-    from innkeeper.content.chat import Chat
+    from innkeeper.content.chat import ChatLog
     from innkeeper.prompt import Plan, Ports
 
 
@@ -45,7 +45,7 @@ class InstalledRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request, its ``chat``, the chat's present or future file (``chat_file``), and notes on the files."""
 
     request: BuildRequest
-    chat: Chat
+    chat: ChatLog
     chat_file: str
     is_new: bool
     character: str
