@@ -303,3 +303,16 @@ def test_a_text_that_cannot_be_rendered_fails_when_it_is_asked_for() -> None:
     plan = _build(dialect="text", options={"instruct": "unheard of"})
     with pytest.raises(Exception, match="unheard of"):
         plan.to_request()
+
+
+@pytest.mark.parametrize("tavern", ["vibe", "silly", "smart"])
+def test_what_an_interpreter_shows_is_short_and_holds_no_texts(tavern: str) -> None:
+    """`repr` of a plan, of its explanation and of its sums: names and counts on one line each, whatever is in the prompt."""
+    history = [{"role": "user", "content": "a private line"}] * 300
+    plan = TAVERNS[tavern].build(message="another private line", history=history, model="gpt-4o")
+    explained = plan.explain()
+    for shown in map(repr, (plan, explained, explained.budget)):
+        assert len(shown) < 300
+        assert "private" not in shown
+    assert f"total={explained.budget.total}" in repr(explained)
+    assert f"sent={len(plan.enabled_blocks)}" in repr(plan)

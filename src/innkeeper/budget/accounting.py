@@ -81,6 +81,11 @@ class Accounting(msgspec.Struct, frozen=True, kw_only=True):
         """Whether used plus reserved is within the window. True without a window."""
         return self.free is None or self.free >= 0
 
+    def __repr__(self) -> str:
+        """Return the sums, without the lines."""
+        sums = f"total={self.total}, reserve={self.reserve}, free={self.free}, window={self.window}"
+        return f"Accounting({sums}, tokenizer={self.tokenizer!r}, exact={self.exact})"
+
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON-ready data."""
         facts: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
@@ -229,6 +234,10 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[Note, ...] = ()
     notes: tuple[Note, ...] = ()
     trim: TrimReport | None = None
+
+    def __repr__(self) -> str:
+        """Return the names and the sums, without the rows: `render` shows all."""
+        return f"Explanation(tavern={self.tavern!r}, rows={len(self.rows)}, budget={self.budget!r})"
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON-ready data."""

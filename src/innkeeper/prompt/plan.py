@@ -262,6 +262,12 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         planned: PlannedCache = self.cache_planner(self, provider, previous, lifetime=lifetime)
         return planned
 
+    def __repr__(self) -> str:
+        """Return the names and the counts, without the texts, which may be private."""
+        names = f"tavern={self.tavern!r}, model={self.model!r}, dialect={self.dialect!r}"
+        counts = f"blocks={len(self.blocks)}, sent={len(self.enabled_blocks)}, warnings={len(self.warnings)}"
+        return f"Plan({names}, {counts}, notes={len(self.notes)})"
+
     def _repr_html_(self) -> str:
         """The messages as notebooks show them: each text in the colour of its asset."""
         from innkeeper.prompt.source_map import plan_html
