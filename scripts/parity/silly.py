@@ -295,7 +295,7 @@ def _facts(plan: Plan, given: Mapping[str, Any]) -> dict[str, Any]:
             "body": {"guidance_scale": 1, "negative_prompt": "", **_chosen(plan.options, _GUIDED)},
         }
     else:
-        facts |= {"messages": _sent(_page_messages(plan)), "token_usage": plan.trim_report.final_tokens}
+        facts |= {"messages": _sent(_page_messages(plan)), "token_usage": plan.trim_report.filled_tokens}
     if given.get("record_timed"):
         facts["timed"] = _timed(plan)
     if given.get("capture_server"):

@@ -310,7 +310,7 @@ def test_what_an_interpreter_shows_is_short_and_holds_no_texts(tavern: str) -> N
     """`repr` of a plan, of its explanation and of its sums: names and counts on one line each, whatever is in the prompt."""
     history = [{"role": "user", "content": "a private line"}] * 300
     plan = TAVERNS[tavern].build(message="another private line", history=history, model="gpt-4o")
-    explained = plan.explain()
+    explained = explain(plan)
     for shown in map(repr, (plan, explained, explained.budget)):
         assert len(shown) < 300
         assert "private" not in shown

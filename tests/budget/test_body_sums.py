@@ -186,3 +186,22 @@ def test_a_text_file_costs_its_text() -> None:
         model="claude-sonnet-4-5",
     )
     assert 60 < accounting(plan).media < 120
+
+
+FORM = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object"}}}
+TOOL = {"name": "look", "description": "Look around.", "parameters": {"type": "object"}}
+
+
+@pytest.mark.parametrize("tavern", ["silly", "vibe", "smart", "risu"])
+@pytest.mark.parametrize("fields", [{}, {"tools": [TOOL]}, {"options": {"response_format": FORM}}], ids=str)
+@pytest.mark.parametrize("dialect", [None, "openai", "anthropic", "gemini", "text"])
+@pytest.mark.parametrize("window", [600, 8_000])
+def test_a_prompt_has_one_count(tavern: str, fields: dict[str, Any], dialect: str | None, window: int) -> None:
+    """The report of trimming and the shown sum are one figure, whoever decided what was left out, and by what count."""
+    history = [{"role": ("user", "assistant")[at % 2], "content": f"line {at} of the reef " * 4} for at in range(60)]
+    fields = {"message": "hi", "history": history, "context_window": window, "reserved_tokens": 50, **fields}
+    plan = TAVERNS[tavern].build(model="gpt-4o", dialect=dialect, **fields)
+    report, shown = plan.trim_report, accounting(plan)
+    if report is not None:
+        assert (report.final_tokens if report.sent_tokens is None else report.sent_tokens) == shown.total
+        assert report.initial_tokens == report.final_tokens + sum(record.token_count for record in report.evictions)

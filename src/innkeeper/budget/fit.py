@@ -16,7 +16,7 @@ import msgspec
 
 from innkeeper.budget.accounting import RenderGuard, marks_of, window_of
 from innkeeper.budget.costing import COUNTED, Costing, CountedBlocks, option_texts
-from innkeeper.budget.report import EvictionRecord, TrimReport, TrimResult
+from innkeeper.budget.report import EvictionRecord, TrimReport, TrimResult, tell_report
 from innkeeper.budget.settings import CountingConfig, counter_for, left_choice, note_unknown_window, tokens_setting
 from innkeeper.budget.strategies import STRATEGIES, Fill, GroupOrder, Strategy
 from innkeeper.budget.trim import Counted, TokenRoom, overflow, trim_counted
@@ -132,8 +132,35 @@ def fit_state(state: State, config: FitConfig | None = None) -> None:
         _check_filling(state, config, plan, strategy, room)
         guard = RenderGuard(costing, room, _evicted(state, plan, strategy, costing, room), by_tavern=is_open)
     blocks = made.blocks if state.result.plan is None else state.result.plan.blocks
+    if room is not None and strategy.name == Fill.name:
+        shown = _as_shown(state.result.trim_report, plan.with_(blocks=blocks), costing, room)
+        state.result.trim_report = shown
+        tell_report(state, shown)
     state.result.plan = made.with_(blocks=blocks, guard=guard)
     state.result.notes.extend(_unknown_notes(state.result.plan.enabled_blocks, costing, state.step, state.result.notes))
+
+
+def _as_shown(report: TrimReport, plan: Plan, costing: Costing, room: TokenRoom) -> TrimReport:
+    """The report of a tavern that fills its prompts by a count of its own, in the figures of `innkeeper.budget.accounting`."""
+    sent, absent = plan.sent_blocks(), [block for block in plan.blocks if not block.enabled]
+    totals = costing.totals([*sent, *absent])
+    used, tokens = sum(totals[: len(sent)]), {block.id: n for block, n in zip(absent, totals[len(sent) :], strict=True)}
+    evictions = tuple(
+        [
+            msgspec.structs.replace(record, token_count=tokens.get(record.block_id, record.token_count))
+            for record in report.evictions
+        ]
+    )
+    fixed = room.besides(costing, plan.tools, plan.options).fixed_tokens
+    final = used + marks_of(plan, costing, used) + fixed
+    return msgspec.structs.replace(
+        report,
+        initial_tokens=final + sum(record.token_count for record in evictions),
+        final_tokens=final,
+        fixed_tokens=fixed,
+        sent_tokens=None,
+        evictions=evictions,
+    )
 
 
 def _check_filling(state: State, config: FitConfig, plan: Plan, strategy: Strategy, room: TokenRoom) -> None:
@@ -288,7 +315,10 @@ def _joined(before: Any, after: TrimReport) -> TrimReport:
         return after
     evicted = sum(record.token_count for record in before.evictions)
     return msgspec.structs.replace(
-        after, initial_tokens=after.initial_tokens + evicted, evictions=(*before.evictions, *after.evictions)
+        after,
+        initial_tokens=after.initial_tokens + evicted,
+        filled_tokens=before.filled_tokens,
+        evictions=(*before.evictions, *after.evictions),
     )
 
 

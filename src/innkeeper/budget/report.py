@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from innkeeper.prompt import Block
+from innkeeper.prompt import Block, State
 
 
 class EvictionReason(StrEnum):
@@ -57,7 +57,8 @@ class TrimReport(msgspec.Struct, frozen=True, kw_only=True):
 
     ``initial_tokens`` and ``final_tokens`` are sums over enabled blocks plus ``fixed_tokens`` (the start of the reply, tools).
     ``sent_tokens``, where it was counted, is the same prompt after neighbouring in-chat blocks were joined to messages.
-    ``max_tokens`` is the window; ``None`` when only a budget was given.
+    ``max_tokens`` is the window; ``None`` when only a budget was given. ``filled_tokens`` are the messages as the original of a
+    tavern counts them, which decided what was left out of a prompt that is filled its way.
     """
 
     strategy: str
@@ -68,6 +69,7 @@ class TrimReport(msgspec.Struct, frozen=True, kw_only=True):
     final_tokens: int
     fixed_tokens: int = 0
     sent_tokens: int | None = None
+    filled_tokens: int | None = None
     evictions: tuple[EvictionRecord, ...] = ()
     groups: tuple[GroupTotal, ...] = ()
     tokenizer: str | None = None
@@ -107,3 +109,9 @@ class TrimResult(msgspec.Struct, frozen=True):
     evicted: tuple[Block, ...]
     blocks: tuple[Block, ...]
     report: TrimReport
+
+
+def tell_report(state: State, report: TrimReport) -> None:
+    """The stats of a trimming step (2-wave4-contracts, *Observability*)."""
+    for key in ("budget_tokens", "initial_tokens", "final_tokens", "eviction_count"):
+        state.stat(key, getattr(report, key))

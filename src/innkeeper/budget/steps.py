@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from innkeeper.budget.costing import COUNTED, Cost, Costing, CountedBlocks
 from innkeeper.budget.fit import fit_blocks, notes_of
-from innkeeper.budget.report import TrimReport
+from innkeeper.budget.report import TrimReport, tell_report
 from innkeeper.budget.settings import (
     TRIMMED,
     CountingConfig,
@@ -91,12 +91,6 @@ def _tell(state: State, costing: Costing, report: TrimReport) -> None:
         return
     state.stat("token_estimator", dict(costing.counter.describe(costing.model)))
     tell_report(state, report)
-
-
-def tell_report(state: State, report: TrimReport) -> None:
-    """The stats of a trimming step (2-wave4-contracts, *Observability*)."""
-    for key in ("budget_tokens", "initial_tokens", "final_tokens", "eviction_count"):
-        state.stat(key, getattr(report, key))
 
 
 TRIMMING: Final = Step("trimming", trim_state, TrimmingConfig)

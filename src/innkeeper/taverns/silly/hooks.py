@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from innkeeper.budget.accounting import costing_of
 from innkeeper.budget.report import TrimReport
 from innkeeper.macros.silly.card import card_has_effects
 from innkeeper.prompt.allowance import charge
@@ -23,7 +24,7 @@ from innkeeper.prompt.run.state import State
 from innkeeper.prompt.text import kind_of
 from innkeeper.taverns.assets import assets_of
 from innkeeper.taverns.silly.card_texts import CardTexts, card_texts, member_depth_prompts, separator_of
-from innkeeper.taverns.silly.chat.room import Counting, tokens_of
+from innkeeper.taverns.silly.chat.room import Counting
 from innkeeper.taverns.silly.environment import chat_of, environment_of
 from innkeeper.taverns.silly.expansion import Expander, Pieces
 from innkeeper.taverns.silly.extensions.recall import NOTHING, Search, recall, search_of, shortened
@@ -282,9 +283,11 @@ def recount(state: State, before: Plan, after: Plan, *, on_overflow: str) -> Non
     Hooks run last, so nothing is trimmed for them. Raises `MaxTokensExceededError` naming this step.
     """
     scene, report = scene_of(state), state.result.trim_report
-    added = _tokens(scene, after) - _tokens(scene, before)
-    used = report.final_tokens + added if isinstance(report, TrimReport) else _tokens(scene, after)
+    costing = costing_of(before)
+    was, left = (sum(costing.totals(plan.sent_blocks())) for plan in (before, after))
+    added, used = left - was, left
     if isinstance(report, TrimReport):
+        used = report.final_tokens + added
         state.result.trim_report = msgspec.structs.replace(
             report, final_tokens=used, initial_tokens=report.initial_tokens + added
         )
@@ -307,7 +310,3 @@ def _refuse(state: State, scene: Scene, used: int, on_overflow: str) -> None:
         kind=NoteKind.LIMIT,
         data={"needed": used, "budget": budget},
     )
-
-
-def _tokens(scene: Scene, plan: Plan) -> int:
-    return sum(tokens_of(block, scene.count) for block in plan.sent_blocks())

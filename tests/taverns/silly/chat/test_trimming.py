@@ -35,16 +35,20 @@ def oldest(plan: Plan) -> int:
 @pytest.mark.parametrize("length", [3, 61])
 @pytest.mark.parametrize("dialect", ["openai", "text"])
 def test_what_a_trace_tells(length: int, dialect: str) -> None:
-    """The step's stats are those of the document: the figures of the report."""
+    """The stats are those of the document: what the filling decided by, and, of *fit*, the figures of the report."""
     *history, last = turns(*(said(place) for place in range(length)))
     settings = {"text": {"max_context": WINDOW, "amount_gen": 100}}
     fields = {"message": last["content"], "history": history, "context_window": WINDOW, "settings": settings}
     plan = build(Ports(instrumenter=TraceCollector()), dialect=dialect, reserved_tokens=100, **fields)
     assert plan.trace is not None
-    step, names = plan.trace.step("trimming"), ("initial_tokens", "final_tokens", "budget_tokens", "eviction_count")
+    names = ("initial_tokens", "final_tokens", "budget_tokens", "eviction_count")
     figures = {name: getattr(plan.trim_report, name) for name in names}
+    step, filling = plan.trace.step("fit"), plan.trace.step("trimming")
     assert step is not None
+    assert filling is not None
     assert figures.items() <= step.stats.items()
+    assert filling.stats["final_tokens"] == plan.trim_report.filled_tokens
+    assert filling.stats["eviction_count"] == figures["eviction_count"]
     assert bool(figures["eviction_count"]) is (length > 3)
 
 

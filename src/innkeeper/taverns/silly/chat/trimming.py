@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from innkeeper.budget.report import EvictionReason, EvictionRecord, TrimReport
+from innkeeper.budget.report import EvictionReason, EvictionRecord, TrimReport, tell_report
 from innkeeper.budget.settings import TRIMMED, StrategyChoice
-from innkeeper.budget.steps import tell_report
 from innkeeper.budget.strategies import Fill, Strategy
 from innkeeper.prompt.block import Block
 from innkeeper.prompt.errors import MaxTokensExceededError, UnknownNameError
@@ -41,6 +40,7 @@ def report_trimming(
         reserve_tokens=max(window - budget, 0),
         initial_tokens=final + sum(record.token_count for record in records),
         final_tokens=final,
+        filled_tokens=final,
         evictions=records,
         tokenizer=state.request.model,
     )
