@@ -205,7 +205,8 @@ class CompletionHandler:
         ticket.record.mode = "" if request.raw is None else "raw"
         ticket.record.body_sha256 = began.headers.get("x-innkeeper-body-sha256", "")
         now, number = int(utc_now().timestamp()), f"resp_{fresh_id()}"
-        folds = [ResponseFold(number, request.model, now, request.echo) for _ in answers]
+        sizes = [0 if answer.sent is None else len(answer.sent.content) for answer in answers]
+        folds = [ResponseFold(number, request.model, now, request.echo, size) for size in sizes]
         explain = web.headers.get(EXPLAIN, "") not in ("", "0")
         events, first = await (
             _opened(began.events) if len(folds) == 1 else together([answer.events for answer in answers])

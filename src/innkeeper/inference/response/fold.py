@@ -139,13 +139,17 @@ class ResponseFold:
         model: the name that was asked for.
         created: Unix time in seconds.
         echo: what the request said, under Responses' names.
+        sent_bytes: the size of the body that asks.
     """
 
-    def __init__(self, response_id: str, model: str, created: int, echo: FrozenDict = EMPTY) -> None:
+    def __init__(
+        self, response_id: str, model: str, created: int, echo: FrozenDict = EMPTY, sent_bytes: int = 0
+    ) -> None:
         self.id = response_id
         self.model = model
         self.created = created
         self.echo = echo
+        self.sent_bytes = sent_bytes
         self.usage: Usage | None = None
         self.finish: FinishReason | None = None
         self.left_out = 0
@@ -217,6 +221,7 @@ class ResponseFold:
             error=error,
             echo=self.echo,
             provider=FrozenDict({**self._facts, **word}),
+            sent_bytes=self.sent_bytes,
         )
 
     def _text(self, delta: TextDelta) -> None:

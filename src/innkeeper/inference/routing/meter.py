@@ -23,7 +23,7 @@ from innkeeper.inference.response.events import (
     TextDelta,
     UsageReport,
 )
-from innkeeper.inference.response.response import Usage
+from innkeeper.inference.response.response import Usage, byte_count, estimated_usage
 from innkeeper.inference.routing.failures import FREE, failure_of
 from innkeeper.prompt.data import EMPTY, FrozenDict
 
@@ -112,7 +112,7 @@ async def _booked(events: AsyncGenerator[ModelEvent], meter: Meter, call: Metere
         if not total.began:
             usage = Usage() if free or pricing is None else pricing.estimate
         elif not total.reported:
-            usage = Usage(input_tokens=-(-call.sent_bytes // 4), output_tokens=-(-total.received // 4))
+            usage = estimated_usage(call.sent_bytes, total.received)
         if usage != Usage():
             cost = _reported_cost(total.facts)
             if cost is None and pricing is not None and pricing.cost is not None:
@@ -139,7 +139,7 @@ class _UsageTotal:
             case UsageReport():
                 self.usage = self.usage.updated(event.usage)
             case TextDelta(text=text) | RefusalDelta(text=text) | ReasoningDelta(text=text) | CallDelta(arguments=text):
-                self.received += len(text.encode("utf-8", "replace"))
+                self.received += byte_count(text)
             case Finished(reason=reason):
                 self.finish = reason or ""
             case Started(facts=facts):

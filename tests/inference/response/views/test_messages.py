@@ -2,8 +2,9 @@
 
 import pytest
 
-from innkeeper.inference.response.events import Finished, ModelEvent, ReasoningDelta, TextDelta
+from innkeeper.inference.response.events import Finished, ModelEvent, ReasoningDelta, TextDelta, UsageReport
 from innkeeper.inference.response.fold import ResponseFold, response_of
+from innkeeper.inference.response.response import Usage
 from innkeeper.inference.response.views.messages import MESSAGES
 
 TEXT, END = TextDelta(text="Hi"), Finished(reason="stop")
@@ -34,3 +35,22 @@ def test_thoughts(thoughts: tuple[ModelEvent, ...], block: dict[str, str]) -> No
         name = delta["type"].removesuffix("_delta")
         grown[name] = grown[name] + delta[name]
     assert grown == block
+
+
+def test_usage_that_nobody_reports_is_an_estimate_that_says_so() -> None:
+    """Whole and at the end of a stream: four bytes count as a token, and a note tells them from a provider's figures."""
+    fold = ResponseFold("resp_1", "m", 0, sent_bytes=401)
+    view = MESSAGES.stream(fold)
+    sent = [*view.start(), *(each for event in (TEXT, END) for each in view.take(event)), *view.end()]
+    last = next(each.data for each in sent if each.name == "message_delta")
+    for body in (MESSAGES.whole(fold.response()), last):
+        assert isinstance(body, dict)
+        assert (body["usage"]["input_tokens"], body["usage"]["output_tokens"]) == (101, 1)
+        assert "estimates" in body["innkeeper"]["notes"][-1]
+    reported = response_of(
+        [UsageReport(usage=Usage(input_tokens=9, output_tokens=2)), TEXT, END],
+        response_id="resp_1",
+        model="m",
+        created=0,
+    )
+    assert "innkeeper" not in MESSAGES.whole(reported)

@@ -56,14 +56,14 @@ class MessagesView(View):
         """A ``message``."""
         content = [block for item in response.output for block in _blocks(item)]
         body = {**_head(response.id, response.model), "content": content, **_stop(response)}
-        return noted({**body, "usage": usage_dict(response.usage)}, self.left_out(response))
+        return noted({**body, "usage": usage_dict(response.usage or response.estimate)}, self.left_out(response))
 
     def stream(self, fold: ResponseFold, *, include_usage: bool = False) -> StreamView:
         """From ``message_start`` to ``message_stop``."""
         return _MessageEvents(fold)
 
     def left_out(self, response: ModelResponse) -> list[str]:
-        """Kinds of items, notes to a text and probabilities that messages do not have; calls whose arguments are no object."""
+        """What messages do not have: kinds of items, notes to a text, arguments that are no object; figures that are guesses."""
         parts = [part for item in response.output if isinstance(item, MessageItem) for part in item.content]
         texts = [part for part in parts if isinstance(part, TextPart)]
         lost = {"notes to the text": [part.annotations for part in texts], "probabilities": [p.logprobs for p in texts]}
@@ -74,6 +74,11 @@ class MessagesView(View):
             *(f"the arguments of the call of {name!r:.80} are no JSON object" for name in raw),
             *(f"the signature of the call of {name!r:.80} is not carried" for name in signed),
             *others(response),
+            *(
+                []
+                if response.usage
+                else ["the provider reports no usage: its figures are estimates, four bytes a token"]
+            ),
         ]
 
 
@@ -102,7 +107,7 @@ class _MessageEvents(StreamView):
     def end(self) -> list[ServerEvent]:
         rest = [sent for each in self._order.end() for sent in self._take(each)]
         response = self.fold.response()
-        head = {"delta": _stop(response), "usage": usage_dict(response.usage)}
+        head = {"delta": _stop(response), "usage": usage_dict(response.usage or response.estimate)}
         last = ServerEvent(noted({"type": "message_delta", **head}, MESSAGES.left_out(response)), "message_delta")
         return [*rest, *self._closed(), last, _event("message_stop")]
 
@@ -217,7 +222,7 @@ def _stop(response: ModelResponse) -> dict[str, Any]:
 
 
 def usage_dict(usage: Usage | None) -> dict[str, int | None]:
-    """Usage as messages have it: two figures are whole numbers, 0 where they are not known; the others may be null."""
+    """Usage as messages have it: two figures are whole numbers, 0 as long as they are not known; the others may be null."""
     known = usage or Usage()
     cached, written = known.cached_tokens, known.cache_write_tokens
     fresh = max(0, (known.input_tokens or 0) - (cached or 0) - (written or 0))
