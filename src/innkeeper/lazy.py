@@ -45,6 +45,7 @@ EXTRAS: Final = MappingProxyType(
         "anthropic_tokenizer": "vocab",
         "cryptography": "library",
         "fsspec": "jobs",
+        "liquid": "liquid",
         "opentelemetry": "telemetry",
         "prometheus_client": "serve",
         "pyarrow": "data",

@@ -1,5 +1,7 @@
 """Liquid templates: what they render to, what they leave behind, and that none takes the process down."""
 
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -28,6 +30,7 @@ from innkeeper.macros.liquid.templates import (
     variables_used,
 )
 from innkeeper.prompt import Clock, Context, InMemoryVariables, InnkeeperError, LimitError, NoteKind, UsageError
+from innkeeper.prompt.errors import UnavailableError
 
 CLOCK = Clock.at("2026-01-15T12:34:56Z")
 
@@ -517,3 +520,15 @@ def test_ranges_are_what_outputs_and_tags_made(parts: list[str]) -> None:
     assert texts == [made[part] for part in parts if part in made]
     assert all(text in values[one.macro] for text, one in zip(texts, result.ranges, strict=True))
     assert all(one.end <= other.start for one, other in pairwise(result.ranges))
+
+
+@pytest.mark.parametrize("use", [render, variables_used, check], ids=["render", "variables", "check"])
+def test_without_the_extra(use: Callable[[str], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the library is not installed a template with a tag names the extra, and plain text is rendered."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "liquid"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr("innkeeper.lazy.find_spec", lambda _: None)
+    with pytest.raises(UnavailableError) as caught:
+        use("Hello {{ char }}")
+    assert "innkeeper[liquid]" in (caught.value.hint or "") or "'.[liquid]'" in (caught.value.hint or "")
+    assert render("Hello").text == "Hello"

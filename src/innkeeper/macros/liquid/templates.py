@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
+from innkeeper.lazy import require
 from innkeeper.macros.engine.errors import MacroError, MacroLimitError, UnknownMacroError, where_in
 from innkeeper.macros.engine.ranges import MacroRange, RangeEdit, edited
 from innkeeper.macros.liquid.session import LIQUID_LIMITS, LiquidSession
@@ -71,6 +72,7 @@ def render(
         MacroError: it cannot be parsed or rendered (only with ``strict`` or ``on_error="raise"``).
         MacroLimitError: it needs more than a limit allows (likewise).
         UsageError: ``on_error`` is something else.
+        UnavailableError: the text has a tag, and the extra ``liquid`` is not installed.
     """
     if on_error not in _ON_ERROR:
         raise UsageError(f"on_error must be one of {', '.join(_ON_ERROR)}, not {on_error!r}")
@@ -102,6 +104,7 @@ def _output(
     """The text, and the session of its rendering; a text without any tag is rendered without one."""
     if "{{" not in text and "{%" not in text and len(text) * 4 <= LIQUID_LIMITS.template_bytes:
         return text, None
+    require("liquid")
     from innkeeper.macros.liquid.engine import run
 
     session = LiquidSession(assigns, variables, strict, registers, clock)
@@ -124,6 +127,7 @@ def _finished(text: str, ranges: list[MacroRange]) -> str:
 
 def check(text: str) -> tuple[MacroError | LimitError, ...]:
     """Return the errors of a template without rendering it: its first syntax error, or its unknown filters."""
+    require("liquid")
     from innkeeper.macros.liquid.engine import analyse, filter_names
 
     try:
@@ -143,6 +147,7 @@ def variables_used(text: str) -> tuple[str, ...]:
 
     Raises `MacroError` and `MacroLimitError` for what cannot be parsed.
     """
+    require("liquid")
     from innkeeper.macros.liquid.engine import analyse
 
     with allowed():
