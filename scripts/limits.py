@@ -1,4 +1,4 @@
-"""Write all limits, as the sources name them, into the data of `innkeeper limits` and the table of docs/limits.md.
+"""Write all limits, as the sources name them, into the data of `innkeeper admin limits` and the table of docs/limits.md.
 
 A limit is a ``MAX_...`` constant with a docstring below it, or a field of a class whose name ends in ``Limits``. The docstring
 says what is bounded, and in parentheses what happens beyond: the error, ``a note``, or ``no error`` with what happens instead.
@@ -19,7 +19,7 @@ from innkeeper.cli.app.limits import DATA, Limit, markdown
 
 SOURCE: Final = Path(__file__).parents[1] / "src"
 PAGE: Final = Path(__file__).parents[1] / "docs" / "limits.md"
-BEGIN, END = "<!-- begin: innkeeper limits --markdown -->", "<!-- end -->"
+BEGIN, END = "<!-- begin: innkeeper admin limits --markdown -->", "<!-- end -->"
 
 BUILD_LIMITS: Final = "`limits` of a request, `--limit`, `serve --limit`, `Ports.max_limits`"
 """How the limits of a whole build are set."""

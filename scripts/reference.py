@@ -36,7 +36,7 @@ ENVIRONMENT: Final = {
     "INNKEEPER_DATABASE_URL": "the library's database: an address or the path of a SQLite file",
     "INNKEEPER_VAULT_KEY": "the keys of the vault, the newest first",
     "INNKEEPER_VAULT_KEY_FILE": "the path of a file with the keys of the vault, or `keyring:`",
-    "INNKEEPER_URL": "where a service answers, for `innkeeper call` and the client of the service",
+    "INNKEEPER_URL": "where a service answers, for `innkeeper admin call` and the client of the service",
     "INNKEEPER_ASSETS": "where results of jobs are kept: a folder, or an address such as `s3://bucket/folder`",
     "INNKEEPER_WEBHOOK_SECRET": "the secret that signs messages about jobs that have ended",
     "INNKEEPER_SERVICE_KEY": "the key of the service, for the service and for those who call it",

@@ -43,7 +43,7 @@ def cases() -> Iterator[Case]:
     vault.set("A", "x" * 64)
     yield Case("reveal a secret", partial(vault.reveal, "A", who="bench", why="bench"), note="one durable audit event")
     yield Case(
-        "innkeeper library template resolve, empty folder", _resolve_as_a_process, note="the first start of a machine"
+        "innkeeper admin template resolve, empty folder", _resolve_as_a_process, note="the first start of a machine"
     )
 
 

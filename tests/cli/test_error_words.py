@@ -28,7 +28,7 @@ FILES: Final[dict[str, bytes]] = {
 COMMANDS: Final = (
     ("build", "--message", "hi"), ("lint",), ("card", "show"), ("card", "convert", "--out", "out.png"), ("lore", "test"),
     ("diff", "number.json"), ("replay",), ("regress",), ("build", "--persona"), ("build", "--preset"), ("build", "--lorebook"),
-    ("build", "--card"), ("build", "--chat"), ("library", "db", "import"), ("library", "db", "restore"),
+    ("build", "--card"), ("build", "--chat"), ("admin", "db", "import"), ("admin", "db", "restore"),
 )  # fmt: skip
 PYTHON: Final = re.compile(r"Traceback|NoneType|<class|\b(str|int|dict|bool|tuple|FrozenDict|[A-Z]\w+Error)\b|\('|', '")
 

@@ -135,7 +135,7 @@ def test_unknown_names_offer_near_ones(library: Library) -> None:
         library.authoring.publish(NAME, 9)
     with pytest.raises(NotFoundError) as caught:
         library.authoring.get("quite another")
-    assert caught.value.hint == "`innkeeper library template list` shows what there is"
+    assert caught.value.hint == "`innkeeper admin template list` shows what there is"
 
 
 def test_changes_of_others_are_not_overruled(library: Library) -> None:

@@ -67,7 +67,7 @@ def _hmac(secret: Secret, delivery: str, at: str, body: bytes) -> str:
     except (ValueError, binascii.Error):
         raise ConfigError("the secret of webhooks is not base64 behind whsec_") from None
     if not key:
-        raise ConfigError("there is no secret of webhooks", hint="set one with `innkeeper library vault set`")
+        raise ConfigError("there is no secret of webhooks", hint="set one with `innkeeper admin vault set`")
     return base64.b64encode(hmac.new(key, f"{delivery}.{at}.".encode() + body, hashlib.sha256).digest()).decode()
 
 

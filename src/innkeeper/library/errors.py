@@ -88,7 +88,7 @@ class TemplateNotFoundError(UsageError):
     """No template with the label asked for answers a request, or only a makeshift does where ``strict`` was asked."""
 
     http_status = 404
-    HINT = "`innkeeper library template resolve` shows every level that was tried"
+    HINT = "`innkeeper admin template resolve` shows every level that was tried"
 
 
 # ------------------------------------------------------------------------------------------------------------ outside data
@@ -139,7 +139,7 @@ class DatabaseError(UnavailableError):
 class DatabaseCorruptError(DatabaseError):
     """The file is damaged, or no database at all."""
 
-    HINT = "restore a backup with `innkeeper library db restore`, or point INNKEEPER_DATABASE_URL at another file"
+    HINT = "restore a backup with `innkeeper admin db restore`, or point INNKEEPER_DATABASE_URL at another file"
 
 
 class DatabaseLockedError(DatabaseError):
@@ -151,7 +151,7 @@ class DatabaseLockedError(DatabaseError):
 class DatabaseMissingError(DatabaseError):
     """There is no such database, and none was to be made."""
 
-    HINT = "`innkeeper library db upgrade` makes one"
+    HINT = "`innkeeper admin db upgrade` makes one"
 
 
 class DatabaseReadOnlyError(DatabaseError):
@@ -169,7 +169,7 @@ class DatabaseUnreachableError(DatabaseError):
 class SchemaError(DatabaseError):
     """A database that an earlier Innkeeper made and that was not upgraded, or one that a later Innkeeper made."""
 
-    HINT = "`innkeeper library db upgrade`"
+    HINT = "`innkeeper admin db upgrade`"
 
 
 # --------------------------------------------------------------------------------------------------------------- the vault
@@ -192,7 +192,7 @@ class VaultKeyError(VaultError):
 class VaultKeyMissingError(VaultError):
     """No key: nothing can be sealed or opened."""
 
-    HINT = "`innkeeper library vault init` makes one, or set INNKEEPER_VAULT_KEY_FILE or INNKEEPER_VAULT_KEY"
+    HINT = "`innkeeper admin vault init` makes one, or set INNKEEPER_VAULT_KEY_FILE or INNKEEPER_VAULT_KEY"
 
 
 # ----------------------------------------------------------------------------------------------------------------- budgets

@@ -185,7 +185,9 @@ def active_worker(store: WorkerStore, worker_type: str) -> ActiveWorker:
     """The address of a worker that holds a lease. Raises `NotFoundError` where none does, `UsageError` for another type."""
     alive = store.alive(_made_by(worker_type))
     if not alive:
-        raise NotFoundError(f"no {worker_type} worker holds a lease", hint="`innkeeper worker --join` starts one")
+        raise NotFoundError(
+            f"no {worker_type} worker holds a lease", hint="`innkeeper admin worker run --join` starts one"
+        )
     row = alive[0]
     return {
         "success": True,

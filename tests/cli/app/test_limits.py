@@ -73,13 +73,13 @@ def test_the_data_is_current() -> None:
 
 def test_the_command_lists_them(run: Run, limits: list[Limit]) -> None:
     """As lines, as JSON, as a table, and only those that words choose."""
-    assert len(json.loads(run("limits", "--json").out)) == len(limits)
-    chosen = json.loads(run("limits", "--json", "patterns", "build_seconds").out)
+    assert len(json.loads(run("admin", "limits", "--json").out)) == len(limits)
+    chosen = json.loads(run("admin", "limits", "--json", "patterns", "build_seconds").out)
     assert chosen == []
-    assert [each["name"] for each in json.loads(run("limits", "--json", "max_build").out)] == [
+    assert [each["name"] for each in json.loads(run("admin", "limits", "--json", "max_build").out)] == [
         "MAX_BUILD_STEPS",
         "MAX_BUILD_OUTPUT",
         "MAX_BUILD_SECONDS",
     ]
-    assert "MAX_LOOPS = 1,000" in run("limits", "loops").out
-    assert run("limits", "--markdown").out == markdown(limits)
+    assert "MAX_LOOPS = 1,000" in run("admin", "limits", "loops").out
+    assert run("admin", "limits", "--markdown").out == markdown(limits)

@@ -6,14 +6,12 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NoReturn
 
 import click
 import pytest
 
 from innkeeper import __version__
-from innkeeper.cli.app.commands import COMMANDS, SECTIONS
 from innkeeper.cli.app.root import main, root
 from innkeeper.lazy import install_line
 from innkeeper.prompt.errors import InnkeeperError, InputError, Where
@@ -230,20 +228,6 @@ def test_shell_completion_lists_commands(monkeypatch: pytest.MonkeyPatch, capsys
     with pytest.raises(SystemExit):
         main([])
     assert "--version" in capsys.readouterr().out
-
-
-def test_the_table_cannot_be_changed() -> None:
-    """The table of commands is a constant, in the order of the help's sections, each with a help line that fits."""
-    assert isinstance(COMMANDS, MappingProxyType)
-    assert list(COMMANDS) == [name for section in SECTIONS.values() for name in section]
-    assert all(entry.help.endswith(".") and len(entry.help) <= 80 for entry in COMMANDS.values())
-
-
-@pytest.mark.parametrize("name", sorted(COMMANDS))
-def test_each_command_of_the_table_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every command in the table can be imported and explains itself."""
-    assert main([name, "--help"]) == 0
-    assert f"Usage: innkeeper {name}" in capsys.readouterr().out
 
 
 def test_stdout_closed(command: Callable[[Callable[[], Any]], None], monkeypatch: pytest.MonkeyPatch) -> None:

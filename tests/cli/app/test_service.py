@@ -99,9 +99,9 @@ def asked(tmp_path: Path) -> Path:
 def test_same_bytes(service: Service, asked: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     """Library, command, command on a service, and HTTP give the same bytes for one conversation."""
     library = encode(smart.construct(**CONVERSATION))
-    assert main(["call", PATH, str(asked), "--json"]) == 0
+    assert main(["admin", "call", PATH, str(asked), "--json"]) == 0
     here = capfdbinary.readouterr().out
-    assert main(["call", PATH, str(asked), "--json", "--url", service.url]) == 0
+    assert main(["admin", "call", PATH, str(asked), "--json", "--url", service.url]) == 0
     there = capfdbinary.readouterr().out
     http = service.post(CONSTRUCT, CONVERSATION).content
     assert here == there == library + b"\n" == http + b"\n"
@@ -113,7 +113,7 @@ def test_same_chance(service: Service, tmp_path: Path, capfdbinary: pytest.Captu
     """With a moment and a seed, time and dice are the same in both places."""
     path = tmp_path / "text.json"
     path.write_text(json.dumps({"text": "{{time}} {{roll:1d1000000}}|{{python:random.random()}}"}))
-    words = ["call", TEXT, str(path), "--json", "--now", "2026-01-02T03:04:05Z", "--seed", "7"]
+    words = ["admin", "call", TEXT, str(path), "--json", "--now", "2026-01-02T03:04:05Z", "--seed", "7"]
     assert main(words) == main([*words, "--url", service.url]) == 0
     first, second = capfdbinary.readouterr().out.splitlines()
     assert first == second
@@ -138,25 +138,25 @@ def test_exit_codes(tmp_path: Path, path: str, body: str, code: int) -> None:
     """The exit code tells an answer from a refusal and from wrong usage."""
     file = tmp_path / "body.json"
     file.write_text(body)
-    assert main(["call", path, str(file)]) == code
+    assert main(["admin", "call", path, str(file)]) == code
 
 
 def test_without_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     """An operation without arguments needs no file; without ``--json`` the reply is laid out."""
-    assert main(["call", "smarttavern/macro/list", "--namespace", "modules"]) == 0
+    assert main(["admin", "call", "smarttavern/macro/list", "--namespace", "modules"]) == 0
     assert capsys.readouterr().out == '{\n  "success": true,\n  "items": {}\n}\n'
 
 
 def test_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Operations on files read the folder that is named."""
-    assert main(["call", "smarttavern/data_catalog/list_presets", "--data", str(tmp_path)]) == 0
+    assert main(["admin", "call", "smarttavern/data_catalog/list_presets", "--data", str(tmp_path)]) == 0
     assert json.loads(capsys.readouterr().out)["total"] == 0
-    assert main(["call", "smarttavern/data_catalog/list_presets", "--data", str(tmp_path / "none")]) == 2
+    assert main(["admin", "call", "smarttavern/data_catalog/list_presets", "--data", str(tmp_path / "none")]) == 2
 
 
 def test_nobody_there(capsys: pytest.CaptureFixture[str]) -> None:
     """A service that does not answer is unavailable."""
-    assert main(["call", TEXT, "--url", "http://127.0.0.1:1"]) == 69
+    assert main(["admin", "call", TEXT, "--url", "http://127.0.0.1:1"]) == 69
     assert "NETWORK_ERROR" in capsys.readouterr().out
 
 
@@ -167,12 +167,12 @@ def test_nobody_there(capsys: pytest.CaptureFixture[str]) -> None:
 def test_other_replies(monkeypatch: pytest.MonkeyPatch, status: int, reply: bytes, code: int) -> None:
     """A reply that no service of ours gives is printed as it is."""
     monkeypatch.setattr("innkeeper.service.client.exchange", lambda *_, **__: (status, reply))
-    assert main(["call", TEXT, "--url", "http://127.0.0.1:1"]) == code
+    assert main(["admin", "call", TEXT, "--url", "http://127.0.0.1:1"]) == code
 
 
 def test_explain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """``--explain`` adds what was left out and why."""
     file = tmp_path / "text.json"
     file.write_text('{"text": "{{foo}}"}')
-    assert main(["call", "smarttavern/macro/process_text", str(file), "--explain"]) == 0
+    assert main(["admin", "call", "smarttavern/macro/process_text", str(file), "--explain"]) == 0
     assert json.loads(capsys.readouterr().out)["notes"][0]["text"] == "1:1: there is no macro 'foo'"

@@ -1,4 +1,4 @@
-"""``innkeeper library db``: what it makes, shows, moves and refuses."""
+"""``innkeeper admin db``: what it makes, shows, moves and refuses."""
 
 from __future__ import annotations
 
@@ -37,27 +37,27 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def answer(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
     """What a command that succeeds answers as JSON."""
-    assert main(["db", *words, "--json"]) == 0
+    assert main(["admin", "db", *words, "--json"]) == 0
     return json.loads(capsys.readouterr().out)
 
 
 def failure(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
     """How a command fails, as JSON."""
-    assert main(["db", *words, "--json"]) != 0
+    assert main(["admin", "db", *words, "--json"]) != 0
     return json.loads(capsys.readouterr().err)["error"]
 
 
 def test_upgrade_makes_and_upgrades(capsys: pytest.CaptureFixture[str], home: Path, tmp_path: Path) -> None:
     """The first upgrade makes the database, the next finds it up to date, an older one is brought forward."""
-    assert main(["db", "upgrade"]) == 0
+    assert main(["admin", "db", "upgrade"]) == 0
     assert capsys.readouterr().out == f"{home}/innkeeper.db: made, revision {HEAD}.\n"
-    assert main(["db", "upgrade"]) == 0
+    assert main(["admin", "db", "upgrade"]) == 0
     assert f"is up to date (revision {HEAD})" in capsys.readouterr().out
     with Database.open(tmp_path / "old.db", check=False) as old:
         make_former(old, "0001")
-    assert main(["db", "status", "--database", str(tmp_path / "old.db")]) == 0
-    assert f"0001 (upgrade to {HEAD}: innkeeper library db upgrade)" in capsys.readouterr().out
-    assert main(["db", "upgrade", "--database", str(tmp_path / "old.db")]) == 0
+    assert main(["admin", "db", "status", "--database", str(tmp_path / "old.db")]) == 0
+    assert f"0001 (upgrade to {HEAD}: innkeeper admin db upgrade)" in capsys.readouterr().out
+    assert main(["admin", "db", "upgrade", "--database", str(tmp_path / "old.db")]) == 0
     assert f"upgraded from 0001, revision {HEAD}" in capsys.readouterr().out
     assert answer(capsys, "upgrade") == {
         "database": str(home / "innkeeper.db"), "before": HEAD, "after": HEAD, "changed": False,
@@ -69,7 +69,7 @@ def test_status(capsys: pytest.CaptureFixture[str], home: Path) -> None:
     assert failure(capsys, "status")["kind"] == "database_missing"
     with Database.open() as db:
         LogStore(db).add({"template_name": "x"})
-    assert main(["db", "status"]) == 0
+    assert main(["admin", "db", "status"]) == 0
     out = capsys.readouterr().out
     assert f"database  {home}/innkeeper.db" in out
     assert "enhancement_logs" in out
@@ -89,12 +89,12 @@ def test_backup_and_restore(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     with Database.open() as db:
         fill(db)
     path = str(tmp_path / "backup.db")
-    assert main(["db", "backup", path]) == 0
+    assert main(["admin", "db", "backup", path]) == 0
     assert "verified (sha256 " in capsys.readouterr().out
     assert failure(capsys, "backup", path)["kind"] == "already_exists"
     assert answer(capsys, "backup", path, "--force")["kind"] == "sqlite"
     assert failure(capsys, "restore", path)["kind"] == "already_exists"
-    assert main(["db", "restore", path, "--force"]) == 0
+    assert main(["admin", "db", "restore", path, "--force"]) == 0
     assert "restored" in capsys.readouterr().out
     assert answer(capsys, "restore", path, "--database", str(tmp_path / "new.db"))["path"] == path
 
@@ -105,21 +105,21 @@ def test_export_and_import(capsys: pytest.CaptureFixture[str], monkeypatch: pyte
         fill(db)
     for name in ("a.json", "a.yaml"):
         path, target = str(tmp_path / name), str(tmp_path / f"{name}.db")
-        assert main(["db", "export", path]) == 0
+        assert main(["admin", "db", "export", path]) == 0
         assert "2 templates" in capsys.readouterr().out
         assert failure(capsys, "export", path)["kind"] == "output_exists"
         assert answer(capsys, "export", path, "--force")["templates"] == 2
-        assert main(["db", "import", path, "--database", target, "--dry-run"]) == 0
+        assert main(["admin", "db", "import", path, "--database", target, "--dry-run"]) == 0
         assert capsys.readouterr().out.startswith("would import: 2 templates, 3 versions, 3 labels")
         assert answer(capsys, "import", path, "--database", target, "--who", "ann")["templates"] == 2
         with Database.open(target) as db:
             assert TemplateStore(db).history("header")[0].who == "ann"
     assert (tmp_path / "a.yaml").read_text(encoding="utf-8").startswith("detection_lists:\n")
     capsys.readouterr()
-    assert main(["db", "export"]) == 0
+    assert main(["admin", "db", "export"]) == 0
     text = capsys.readouterr().out
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-    assert main(["db", "import", "-", "--database", str(tmp_path / "b.db")]) == 0
+    assert main(["admin", "db", "import", "-", "--database", str(tmp_path / "b.db")]) == 0
     assert "imported: 2 templates" in capsys.readouterr().out
 
 
@@ -127,7 +127,7 @@ def test_a_bad_import_says_where(capsys: pytest.CaptureFixture[str], tmp_path: P
     """A file that is wrong is shown with line and column, and one that is not there by name."""
     path = tmp_path / "bad.json"
     path.write_text('{"format": "innkeeper-library",\n "schema": 1,\n "templates": 7}', encoding="utf-8")
-    assert main(["db", "import", str(path)]) == 65
+    assert main(["admin", "db", "import", str(path)]) == 65
     assert f"{path}:3:15: templates: must be a list, not a whole number" in capsys.readouterr().err
     assert failure(capsys, "import", str(tmp_path / "none.json"))["kind"] == "missing_file"
 
@@ -137,12 +137,12 @@ def test_query(capsys: pytest.CaptureFixture[str]) -> None:
     with Database.open() as db:
         LogStore(db).add({"template_name": "[bold]x", "execution_time_ms": 12.0}, {"template_name": None})
     statement = "SELECT template_name, count(*) AS n FROM enhancement_logs WHERE created_at > NOW() - INTERVAL '1 day' GROUP BY 1"
-    assert main(["db", "query", statement]) == 0
+    assert main(["admin", "db", "query", statement]) == 0
     out = capsys.readouterr().out
     assert "[bold]x" in out
     assert "2 rows" in out
     assert answer(capsys, "query", "SELECT 1 AS a") == {"columns": ["a"], "rows": [{"a": 1}], "truncated": False}
-    assert main(["db", "query", "SELECT * FROM enhancement_logs", "--limit", "1"]) == 0
+    assert main(["admin", "db", "query", "SELECT * FROM enhancement_logs", "--limit", "1"]) == 0
     out = capsys.readouterr().out
     assert "execution_time_ms" in out
     assert "1 row (there are more)" in out
@@ -156,14 +156,14 @@ def test_a_long_import_shows_how_far_it_is(
     monkeypatch.setattr(shared, "_BAR_FROM", 1)
     with Database.open() as db:
         TemplateStore(db).publish(draft())
-    assert main(["db", "export", str(tmp_path / "a.json")]) == 0
-    assert main(["db", "import", str(tmp_path / "a.json"), "--database", str(tmp_path / "b.db")]) == 0
+    assert main(["admin", "db", "export", str(tmp_path / "a.json")]) == 0
+    assert main(["admin", "db", "import", str(tmp_path / "a.json"), "--database", str(tmp_path / "b.db")]) == 0
     assert "imported: 1 templates" in capsys.readouterr().out
 
 
 def test_show_and_rebuild(run: Run, tmp_path: Path) -> None:
     """The catalogue is shown with its snapshot; a rebuilt one is the one that is shown."""
-    run("template", "import", "--builtin")
+    run("admin", "template", "import", "--builtin")
     first = run("cache", "show").out
     count = len(packaged().labelled)
     assert f"{count} labelled: production {count}" in first
@@ -177,7 +177,7 @@ def test_show_and_rebuild(run: Run, tmp_path: Path) -> None:
 
 def test_a_damaged_snapshot(run: Run, tmp_path: Path) -> None:
     """A snapshot that was tampered with is told, and not used."""
-    run("template", "import", "--builtin")
+    run("admin", "template", "import", "--builtin")
     run("cache", "rebuild")
     path = tmp_path / "home" / "innkeeper.db.snapshot.json"
     path.write_bytes(path.read_bytes().replace(b"suitable", b"unsuited"))
@@ -191,13 +191,13 @@ def test_a_damaged_snapshot(run: Run, tmp_path: Path) -> None:
 
 def test_a_table_that_takes_none(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where only the file could be kept, that is told on the error stream."""
-    run("template", "import", "--builtin")
+    run("admin", "template", "import", "--builtin")
 
     def refuse(*_: object) -> None:
         raise DatabaseReadOnlyError("no")
 
     monkeypatch.setattr(DatabaseSnapshots, "store", refuse)
-    found = run("library", "cache", "rebuild")
+    found = run("admin", "cache", "rebuild")
     assert (found.code, found.err) == (0, "not kept in the database: database_read_only\n")
 
 
@@ -219,25 +219,28 @@ def used(run: Run, tmp_path: Path) -> Run:
 
 def test_show(used: Run) -> None:
     """Rows are shown newest first, filtered by time, outcome, template and request."""
-    rows = used("logs", "show", "--json").data["logs"]
+    rows = used("admin", "logs", "list", "--json").data["logs"]
     assert [row["request_id"] for row in rows] == ["r2", "r1", "r0"]
-    assert "enhancement.sdxl.qwen_instruct.sfw@1" in used("logs", "show", "--limit", 1).out
-    assert used("logs", "show", "--since", "1h", "--request", "r1", "--json").data["logs"][0]["request_id"] == "r1"
-    assert used("logs", "show", "--status", "blocked", "--json").data == {"logs": []}
-    assert used("logs", "show", "--template", "none", "--since", "2100-01-01", "--json").data == {"logs": []}
+    assert "enhancement.sdxl.qwen_instruct.sfw@1" in used("admin", "logs", "list", "--limit", 1).out
+    assert (
+        used("admin", "logs", "list", "--since", "1h", "--request", "r1", "--json").data["logs"][0]["request_id"]
+        == "r1"
+    )
+    assert used("admin", "logs", "list", "--status", "blocked", "--json").data == {"logs": []}
+    assert used("admin", "logs", "list", "--template", "none", "--since", "2100-01-01", "--json").data == {"logs": []}
 
 
 def test_stats(used: Run) -> None:
     """Figures are told for each template and for all, with how they were made."""
-    data = used("logs", "stats", "--json").data
+    data = used("admin", "logs", "stats", "--json").data
     assert (data["percentiles"], data["all"]["calls"]) == ("exact, nearest rank", 3)
     assert data["templates"][0]["template"] == "enhancement.sdxl.qwen_instruct.sfw"
     assert set(data["all"]["milliseconds"]["at"]) == {"50", "90", "95", "99"}
-    assert "enhancement.sdxl.qwen_instruct.sfw  3" in used("logs", "stats", "--since", "all").out
-    assert used("logs", "stats", "--since", "2100-01-01").code == 0
+    assert "enhancement.sdxl.qwen_instruct.sfw  3" in used("admin", "logs", "stats", "--since", "all").out
+    assert used("admin", "logs", "stats", "--since", "2100-01-01").code == 0
 
 
 def test_no_time(run: Run) -> None:
     """A time that is none is an error that says how to write one."""
-    found = run("logs", "stats", "--since", "yesterday", "--json")
+    found = run("admin", "logs", "stats", "--since", "yesterday", "--json")
     assert (found.code, found.error["kind"]) == (65, "format")

@@ -40,12 +40,12 @@ def test_a_bar_is_for_long_work(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_history_names_somebody(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who changes something is who says so, else whoever is logged in; a blank is nobody, and refused."""
     monkeypatch.setenv("LOGNAME", "wren")
-    create = ("template", "create", "--use-case", "chat", "--text", "Hi.", "--json")
+    create = ("admin", "template", "new", "--use-case", "chat", "--text", "Hi.", "--json")
     assert run(*create, "a").code == 0
     assert run(*create, "b", "--who", " ann ").code == 0
     for blank in ("", "  "):
         refused = run(*create, "c", "--who", blank)
         assert (refused.code, "a name is needed" in refused.out + refused.err) == (2, True)
-    rows = run("db", "query", "SELECT created_by FROM templates ORDER BY name", "--json").data["rows"]
+    rows = run("admin", "db", "query", "SELECT created_by FROM templates ORDER BY name", "--json").data["rows"]
     assert [row["created_by"] for row in rows] == ["wren", "ann"]
-    assert len(run("template", "list", "--json").data["templates"]) == 2
+    assert len(run("admin", "template", "list", "--json").data["templates"]) == 2

@@ -1,4 +1,4 @@
-"""``innkeeper library tier check``: the decision, its reasons and its places, and never the text."""
+"""``innkeeper admin tier check``: the decision, its reasons and its places, and never the text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tests.cli.keep.test_template import enable_adults
 from tests.cli.running import Run
 
-CHECK = ("tier", "check")
+CHECK = ("admin", "tier", "check")
 
 
 def test_a_plain_text(run: Run) -> None:
@@ -50,7 +50,9 @@ def test_a_block(run: Run, tmp_path: Path) -> None:
     assert "canary" not in found.out + found.err
     data = run(*CHECK, "--file", "-", "--json", input=path.read_bytes())
     assert (data.code, data.data["decision"]) == (65, "block")
-    events: Any = run("db", "query", "SELECT details FROM audit_events WHERE action = 'tier.block'", "--json").data
+    events: Any = run(
+        "admin", "db", "query", "SELECT details FROM audit_events WHERE action = 'tier.block'", "--json"
+    ).data
     assert len(events["rows"]) == 2
     assert "canary" not in str(events)
 

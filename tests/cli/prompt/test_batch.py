@@ -43,7 +43,7 @@ def test_from_rows_to_prompts(run: Run, rows: str, tmp_path: Path) -> None:
     assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
     assert [row["id"] for row in made] == ["q0", "q1", "q2"]
     assert all("Skerrow Light" in row["messages"] for row in made)
-    assert run("batch", "compare", tmp_path / "a.parquet", tmp_path / "c.jsonl").code == 0
+    assert run("batch", "diff", tmp_path / "a.parquet", tmp_path / "c.jsonl").code == 0
     again = run("batch", *words, "--out", tmp_path / "a.parquet")
     assert (again.code, "exists already" in again.err) == (2, True)
 

@@ -63,19 +63,19 @@ def test_a_card_cannot_drive_the_terminal(run: Run, tmp_path: Path) -> None:
     assert "\x1b" not in out
     assert "\x07" not in out
     assert "[bold]y" in out
-    assert "\x1b" not in run("validate", path)[1]
+    assert "\x1b" not in run("check", path)[1]
 
 
 def test_validate(run: Run, card: Path, tmp_path: Path) -> None:
     """Each file has its own verdict; one that is broken decides the exit code."""
     bad = tmp_path / "bad.json"
     bad.write_text("{")
-    code, out, _ = run("validate", card, bad)
+    code, out, _ = run("check", card, bad)
     assert code == 65
     assert f"{card}: not ok" in out
     assert "  error: data.personality: personality is missing" in out
     assert f"{bad}: not ok" in out
-    code, out, _ = run("validate", card, bad, "--json")
+    code, out, _ = run("check", card, bad, "--json")
     reports = json.loads(out)["cards"]
     assert [report["ok"] for report in reports] == [False, False]
     assert reports[1]["error"]["kind"] == "json"
@@ -86,9 +86,9 @@ def test_validate_a_sound_card(run: Run, tmp_path: Path) -> None:
     good, odd = tmp_path / "good.json", tmp_path / "odd.json"
     good.write_bytes(load_character(b'{"name": "x", "description": "y"}').to_version("v3").to_json())
     odd.write_bytes(good.read_bytes().replace(b'"3.0"', b'"3.1"'))
-    assert run("validate", good) == (0, f"{good}: ok\n", "")
-    assert run("validate", odd)[0] == 0
-    assert run("validate", "--strict", odd)[0] == 65
+    assert run("check", good) == (0, f"{good}: ok\n", "")
+    assert run("check", odd)[0] == 0
+    assert run("check", "--strict", odd)[0] == 65
 
 
 def test_extract_to_standard_output(run: Run, card: Path) -> None:

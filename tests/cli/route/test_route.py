@@ -1,4 +1,4 @@
-"""``innkeeper route``: where requests go and why, and the policies that decide it; ``innkeeper library worker`` beside it."""
+"""``innkeeper admin route``: where requests go and why, and the policies that decide it; ``innkeeper admin worker`` beside it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ CHAT = ("--modality", "chat", "--task", "roleplay")
 def kept(run: Run) -> Run:
     """A library with two providers and a model at each."""
     for words in (
-        ("provider", "set", "openrouter", "--set", "tier_ceiling=nsfw"),
-        ("provider", "set", "groq"),
+        ("admin", "provider", "set", "openrouter", "--set", "tier_ceiling=nsfw"),
+        ("admin", "provider", "set", "groq"),
         (
             "model",
             "set",
@@ -50,18 +50,18 @@ def kept(run: Run) -> Run:
 
 def test_explain(kept: Run) -> None:
     """Each deployment has its place or the reason why it has none; the policy is told; nowhere is an exit code of its own."""
-    told = kept("route", "explain", "--task", "roleplay", "--json").data
+    told = kept("admin", "route", "explain", "--task", "roleplay", "--json").data
     assert [(one["deployment"], one["place"]) for one in told["candidates"]] == [
         ("groq/two", 1),
         ("openrouter/maker/one", 2),
     ]
     assert told["policy"]["name"] == "default"
-    adult = kept("route", "explain", "--task", "roleplay", "--tier", "nsfw", "--json").data["candidates"]
+    adult = kept("admin", "route", "explain", "--task", "roleplay", "--tier", "nsfw", "--json").data["candidates"]
     assert {one["deployment"]: one["refused"] for one in adult} == {
         "openrouter/maker/one": "",
         "groq/two": "tier_ceiling",
     }
-    long = kept("route", "explain", "--model", "maker/one", "--input-tokens", 9000)
+    long = kept("admin", "route", "explain", "--model", "maker/one", "--input-tokens", 9000)
     assert long.code == 69
     assert "context_window" in long.out
     assert "busy, then price, then priority" in long.err
@@ -69,42 +69,44 @@ def test_explain(kept: Run) -> None:
 
 def test_explain_pictures(run: Run) -> None:
     """Pictures and videos are explained as jobs go: to models whose provider makes some, else to the tiny picture."""
-    bare = run("route", "explain", "--modality", "video", "--task", "t2v", "--json").data["candidates"]
+    bare = run("admin", "route", "explain", "--modality", "video", "--task", "t2v", "--json").data["candidates"]
     assert [(one["deployment"], one["refused"]) for one in bare] == [
         ("tiny-seed-picture/video", ""),
         ("tiny-seed-picture", "modality"),
     ]
-    assert run("provider", "set", "fal").code == 0
+    assert run("admin", "provider", "set", "fal").code == 0
     words = ("--modality", "image", "--task", "t2i", "--set", 'pricing={"per_image": 0.03}')
-    assert run("model", "set", "fal-ai/x", "--provider", "fal", *words).code == 0
-    told = run("route", "explain", "--modality", "image", "--task", "t2i", "--json").data["candidates"]
+    assert run("admin", "model", "set", "fal-ai/x", "--provider", "fal", *words).code == 0
+    told = run("admin", "route", "explain", "--modality", "image", "--task", "t2i", "--json").data["candidates"]
     assert [(one["deployment"], one["estimate"]) for one in told if not one["refused"]] == [("fal/fal-ai/x", 0.03)]
 
 
 def test_policies(kept: Run) -> None:
     """A policy is a row: set, listed, shown, removed; what it says counts at once; what is none is refused."""
     assert (
-        kept("route", "policy", "set", "mine", "--task", "roleplay", "--criteria", "priority", "--attempts", 2).code
+        kept(
+            "admin", "route", "policy", "set", "mine", "--task", "roleplay", "--criteria", "priority", "--attempts", 2
+        ).code
         == 0
     )
-    assert "mine" in kept("route", "policy", "list").out
-    assert kept("route", "policy", "show", "mine", "--json").data["criteria"] == ["priority"]
-    assert kept("route", "explain", "--task", "roleplay", "--json").data["policy"]["attempts"] == 2
-    twice = kept("route", "policy", "set", "mine", "--criteria", "price", "--criteria", "price", "--json")
+    assert "mine" in kept("admin", "route", "policy", "list").out
+    assert kept("admin", "route", "policy", "show", "mine", "--json").data["criteria"] == ["priority"]
+    assert kept("admin", "route", "explain", "--task", "roleplay", "--json").data["policy"]["attempts"] == 2
+    twice = kept("admin", "route", "policy", "set", "mine", "--criteria", "price", "--criteria", "price", "--json")
     assert twice.error["kind"] == "field"
-    assert kept("route", "policy", "set", "mine", "--money", 0, "--json").error["kind"] == "field"
-    assert kept("route", "policy", "remove", "mine").code == 0
+    assert kept("admin", "route", "policy", "set", "mine", "--money", 0, "--json").error["kind"] == "field"
+    assert kept("admin", "route", "policy", "remove", "mine").code == 0
 
 
 def test_workers(run: Run) -> None:
     """An invitation is shown once; a worker that there is not is named; hosts are looked at before."""
-    made = run("library", "worker", "invite", "--host", "10.0.0.0/8", "--minutes", 5, "--json").data
+    made = run("admin", "worker", "invite", "--host", "10.0.0.0/8", "--minutes", 5, "--json").data
     assert len(made["invitation"]) == 64
-    assert run("library", "worker", "invite", "--host", "http://x", "--json").error["kind"] == "config"
-    assert run("library", "worker", "list", "--json").data == {"workers": []}
-    assert "state" in run("library", "worker", "list").out
+    assert run("admin", "worker", "invite", "--host", "http://x", "--json").error["kind"] == "config"
+    assert run("admin", "worker", "list", "--json").data == {"workers": []}
+    assert "state" in run("admin", "worker", "list").out
     for command in ("drain", "release", "remove"):
-        assert run("library", "worker", command, "nobody", "--json").error["kind"] == "not_found"
+        assert run("admin", "worker", command, "nobody", "--json").error["kind"] == "not_found"
 
 
 def test_worker_cycle(run: Run, tmp_path: Path) -> None:
@@ -117,7 +119,7 @@ def test_worker_cycle(run: Run, tmp_path: Path) -> None:
         store = WorkerStore(db)
         made = store.enrol(store.invite(), "http://w", WorkerReport())
     where = ("--database", path)
-    assert "draining" in run("library", "worker", "drain", made.id, *where).out
-    assert run("library", "worker", "release", made.id, "--json", *where).data["state"] == "dead"
-    assert made.id in run("library", "worker", "list", *where).out
-    assert run("library", "worker", "remove", made.id, *where).code == 0
+    assert "draining" in run("admin", "worker", "drain", made.id, *where).out
+    assert run("admin", "worker", "release", made.id, "--json", *where).data["state"] == "dead"
+    assert made.id in run("admin", "worker", "list", *where).out
+    assert run("admin", "worker", "remove", made.id, *where).code == 0

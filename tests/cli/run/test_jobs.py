@@ -45,7 +45,7 @@ def test_jobs(capsys: pytest.CaptureFixture[str]) -> None:
     assert [one["id"] for one in run(capsys, "job", "list", "--state", "queued")["jobs"]] == [name]
     assert run(capsys, "job", "cancel", name)["state"] == "cancelled"
     assert run(capsys, "job", "retry", name)["state"] == "queued"
-    run(capsys, "job", "work", "--until-idle")
+    run(capsys, "job", "run", "--until-idle")
     shown = run(capsys, "job", "show", name)
     assert [event["event"] for event in shown["events"]][:4] == ["created", "queued", "cancelled", "retried"]
     assert shown["state"] == "succeeded"
@@ -92,8 +92,8 @@ def test_for_people(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monk
     assert "tiny-seed-picture, seed 1" in said.err
     assert "width: asked 100, sent 128" in said.err
     job = run(capsys, "job", "list")["jobs"][0]["id"]
-    assert main(["job", "list"]) == 0
+    assert main(["admin", "job", "list"]) == 0
     assert "succeeded" in capsys.readouterr().out
-    for words in (["job", "show", job], ["job", "retry", job], ["job", "letters"]):
+    for words in (["admin", "job", "show", job], ["admin", "job", "retry", job], ["admin", "job", "letters"]):
         main(words)
     assert "dispatched" in capsys.readouterr().out

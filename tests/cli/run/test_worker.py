@@ -1,4 +1,4 @@
-"""``innkeeper worker``: a worker in a process of its own, for itself and as a member of a service."""
+"""``innkeeper admin worker run``: a worker in a process of its own, for itself and as a member of a service."""
 
 from __future__ import annotations
 
@@ -30,7 +30,20 @@ def test_member_of_a_service(tmp_path: Path) -> None:
         Service.command("--no-grpc", "--database", str(path), environment=home) as inn,
     ):
         model = f"big={backend.base_url}:real"
-        words = ("worker", "--port", "0", "--json", "--model", model, "--join", inn.url, "--membership", str(member))
+        words = (
+            "admin",
+            "worker",
+            "run",
+            "--port",
+            "0",
+            "--json",
+            "--model",
+            model,
+            "--join",
+            inn.url,
+            "--membership",
+            str(member),
+        )
         with Service(*words, environment=home) as worker:
             assert worker.post("/chat", {"messages": HELLO}).status_code == 401
             found = inn.post("/functions/v1/get-active-worker-url", {"worker_type": "chat"}).json()
@@ -52,7 +65,7 @@ def test_member_of_a_service(tmp_path: Path) -> None:
 def test_alone(tmp_path: Path) -> None:
     """Without a service it is open on this machine; its answer repeats the hash of the messages."""
     with EchoServer("Yes.") as backend:
-        words = ("worker", "--port", "0", "--json", "--model", f"big={backend.base_url}:real")
+        words = ("admin", "worker", "run", "--port", "0", "--json", "--model", f"big={backend.base_url}:real")
         with Service(*words, environment={"INNKEEPER_HOME": str(tmp_path)}) as worker:
             body = worker.post("/enhance", {"messages": HELLO}).json()
     assert (body["enhanced_prompt"], body["prompt_sha256"]) == ("Yes.", messages_sha256(HELLO))
@@ -69,4 +82,4 @@ def test_alone(tmp_path: Path) -> None:
 )
 def test_mistakes(run: Run, words: tuple[str, ...], kind: str) -> None:
     """A backend that is none, a service without an invitation, an open door without a key: each is said before it starts."""
-    assert run("worker", "--port", "0", *words, "--json").error["kind"] == kind
+    assert run("admin", "worker", "run", "--port", "0", *words, "--json").error["kind"] == kind

@@ -31,13 +31,13 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_set_show_get_unset(run: Run, file: Path) -> None:
     """What is set is shown with the file, read back alone, and gone when it is taken out."""
     assert run("config", "set", "tavern", "smart").out == f"tavern = smart  ({file})\n"
-    assert run("config", "get", "tavern").out == "smart\n"
+    assert run("config", "show", "tavern").out == "smart\n"
     shown = run("config", "show").out
     line = next(line for line in shown.splitlines() if line.startswith("tavern"))
     assert "smart" in line
     assert "file: " in line
-    assert run("config", "unset", "tavern").code == 0
-    assert run("config", "get", "tavern").out == "silly\n"
+    assert run("config", "remove", "tavern").code == 0
+    assert run("config", "show", "tavern").out == "silly\n"
     assert run("config", "path").out == f"{file}\n"
 
 
@@ -54,8 +54,8 @@ def test_comments_stay(run: Run, file: Path) -> None:
     for line in text.splitlines():
         assert line in written
     assert tomllib.loads(written)["aliases"]["models"]["gpt-4.1"] == "openai:gpt-4.1"
-    run("config", "unset", "reserve")
-    run("config", "unset", "aliases.models.gpt-4.1")
+    run("config", "remove", "reserve")
+    run("config", "remove", "aliases.models.gpt-4.1")
     assert real.read_text() == text
     assert file.is_symlink()
     assert [path.name for path in real.parent.iterdir() if path.name.endswith(".tmp")] == []
@@ -77,9 +77,9 @@ def test_values_are_checked(run: Run, file: Path) -> None:
         assert hint in ran.err
     assert "sk-secret" not in ran.err
     assert not file.exists()
-    assert run("config", "unset", "reserve").code == 2
-    assert run("config", "get", "aliases.models.none").code == 2
-    assert run("config", "get", "nothing").code == 2
+    assert run("config", "remove", "reserve").code == 2
+    assert run("config", "show", "aliases.models.none").code == 2
+    assert run("config", "show", "nothing").code == 2
 
 
 def test_paths_are_kept_whole(run: Run, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +87,7 @@ def test_paths_are_kept_whole(run: Run, file: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(CARD.parent)
     run("config", "set", "aliases.cards.wenna", "wenna.png")
     assert tomllib.loads(file.read_text()) == {"aliases": {"cards": {"wenna": str(CARD)}}}
-    assert run("config", "get", "aliases.cards.wenna").out == f"{CARD}\n"
+    assert run("config", "show", "aliases.cards.wenna").out == f"{CARD}\n"
 
 
 def test_json(run: Run, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,8 +105,8 @@ def test_json(run: Run, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(values) == list(SETTINGS)
     assert values["model"] == {"name": "model", "value": "gpt-4o", "source": "environment", "place": "INNKEEPER_MODEL"}
     assert values["logging"] == {"name": "logging", "value": False, "source": "file", "place": str(file)}
-    assert run("config", "get", "logging", "--json").data == values["logging"]
-    assert run("config", "unset", "logging", "--json").data == {"name": "logging", "path": str(file)}
+    assert run("config", "show", "logging", "--json").data == values["logging"]
+    assert run("config", "remove", "logging", "--json").data == {"name": "logging", "path": str(file)}
 
 
 def test_a_broken_file_can_be_edited_only(run: Run, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""``innkeeper generate-scene``: composed and made in this process, gone on from, and asked of a service."""
+"""``innkeeper fn generate-scene``: composed and made in this process, gone on from, and asked of a service."""
 
 from __future__ import annotations
 
@@ -21,18 +21,27 @@ def _home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_here(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """A scene is made and its picture written; another changes it; composing makes nothing; mistakes have their codes."""
-    assert main(["generate-scene", TOLD, "--told", "Mira", "--seed", "0", "--out", "one.png", "--json"]) == 0
+    assert main(["fn", "generate-scene", TOLD, "--told", "Mira", "--seed", "0", "--out", "one.png", "--json"]) == 0
     first = json.loads(capsys.readouterr().out)
     assert (first["status"], first["seed"], first["success"]) == ("completed", 0, True)
     assert (tmp_path / "one.png").read_bytes()[:4] == b"\x89PNG"
-    changed = ["generate-scene", "--change", first["scene_id"], "--override", "make it night", "--no-wait", "--json"]
+    changed = [
+        "fn",
+        "generate-scene",
+        "--change",
+        first["scene_id"],
+        "--override",
+        "make it night",
+        "--no-wait",
+        "--json",
+    ]
     assert main(changed) == 0
     second = json.loads(capsys.readouterr().out)
     assert (second["scene_mode"], second["status"]) == ("modification", "queued")
-    assert main(["generate-scene", TOLD, "--told", "Mira", "--compose"]) == 0
+    assert main(["fn", "generate-scene", TOLD, "--told", "Mira", "--compose"]) == 0
     assert capsys.readouterr().out.startswith("old kitchen; Mira;")
     for words, code in (((), 2), (("x", "--conversation", "nope"), 2), (("a naked 12 year old girl, erotic",), 65)):
-        assert main(["generate-scene", *words]) == code
+        assert main(["fn", "generate-scene", *words]) == code
     assert "nothing says what is to be seen" in capsys.readouterr().err
 
 
@@ -46,8 +55,8 @@ def test_there(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPat
         return 200, json.dumps(reply).encode()
 
     monkeypatch.setattr("innkeeper.service.client.exchange", exchange)
-    assert main(["generate-scene", TOLD, "--told", "Mira", "--remote", "http://there"]) == 0
-    assert main(["generate-scene", TOLD, "--compose", "--remote", "http://there/"]) == 0
+    assert main(["fn", "generate-scene", TOLD, "--told", "Mira", "--remote", "http://there"]) == 0
+    assert main(["fn", "generate-scene", TOLD, "--compose", "--remote", "http://there/"]) == 0
     said = capsys.readouterr()
     assert (said.out, "makeshift: no_model" in said.err) == ("old kitchen\nold kitchen\n", True)
     body = {"message": TOLD, "character": {"name": "Mira"}, "contentType": "sfw"}

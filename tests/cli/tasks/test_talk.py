@@ -54,7 +54,7 @@ def test_a_conversation_with_a_card(capsys: pytest.CaptureFixture[str], tmp_path
         place = ("--database", str(entered(tmp_path / "library.db", server)))
         first = run(capsys, "roleplay-chat", "--card", str(card), "--kickoff", *place)
         talk = ("--conversation", first["conversation_id"], *place)
-        assert main(["roleplay-chat", "Hello", *talk, "--remember", "Fears water.", "--message-id", "1"]) == 0
+        assert main(["fn", "roleplay-chat", "Hello", *talk, "--remember", "Fears water.", "--message-id", "1"]) == 0
         said = capsys.readouterr()
         assert said.out == "Aye.\n"
         assert f"conversation: {first['conversation_id']}" in said.err
@@ -85,7 +85,7 @@ def test_suggestions(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     answer = json.dumps({"suggestedTraits": ["calm", "dry", "stubborn"]})
     with EchoServer(answer, answer) as server:
         place = ("--database", str(entered(tmp_path / "library.db", server)))
-        words = ("character-suggestions", "Mira", "--type", "traits", "--trait", "patient", *place)
+        words = ("fn", "character-suggestions", "Mira", "--type", "traits", "--trait", "patient", *place)
         assert main([*words]) == 0
         assert capsys.readouterr().out == "suggestedTraits:\n- calm\n- dry\n- stubborn\n"
         assert run(capsys, *words)["suggestedTraits"] == ["calm", "dry", "stubborn"]

@@ -30,7 +30,7 @@ def test_enhance_here(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Non
     """The prompt goes to the output, why it is a makeshift to the error stream; with --json all of it."""
     with EchoServer("a red fox in deep snow", "a red fox", Fault.status(500)) as server:
         path = str(entered(tmp_path / "library.db", server))
-        assert main(["enhance-prompt", "a fox", "--database", path]) == 0
+        assert main(["fn", "enhance-prompt", "a fox", "--database", path]) == 0
         said = capsys.readouterr()
         assert said.out == "a red fox in deep snow\n"
         assert "makeshift: builtin" in said.err
@@ -69,7 +69,7 @@ def test_enhance_there(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.M
         return replies[len(asked) - 1]
 
     monkeypatch.setattr("innkeeper.service.client.exchange", exchange)
-    words = ("enhance-prompt", "a fox", "--remote", "http://inn:8050/")
+    words = ("fn", "enhance-prompt", "a fox", "--remote", "http://inn:8050/")
     assert run(capsys, *words)["enhanced_prompt"] == "a red fox"
     sent = {"prompt": "a fox", "jobType": "sdxl_image", "contentType": "sfw"}
     assert asked == [("POST", "http://inn:8050/functions/v1/enhance-prompt", sent)]
@@ -83,7 +83,7 @@ def test_jobs_and_workers(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
     """A picture is queued or made; what fits no model is refused; a worker that is not there is not found."""
     made = run(capsys, "queue-job", "a barn", "--seed", "0", "--width", "64", "--height", "64")
     assert (made["status"], made["seed"], made["model"]) == ("completed", 0, "tiny-seed-picture")
-    assert main(["queue-job", "a barn", "--no-wait", "--input", '{"steps": 3}']) == 0
+    assert main(["fn", "queue-job", "a barn", "--no-wait", "--input", '{"steps": 3}']) == 0
     assert capsys.readouterr().out.startswith("queued: ")
     run(capsys, "queue-job", "a barn", "--job-type", "odd", code=2)
     run(capsys, "replicate-image", "a barn", code=2)

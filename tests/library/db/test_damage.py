@@ -263,8 +263,8 @@ READS = [
     not in (
         *(["template", name] for name in ("create", "publish", "rollback")),
         *([group, "set"] for group in ("provider", "model")),
-        ["negative", "add"],
-        ["vault", "unset"],
+        ["negative", "new"],
+        ["vault", "remove"],
         ["cache", "rebuild"],
         ["db", "backup"],
     )
@@ -319,7 +319,7 @@ def test_a_log_that_cannot_be_read(closed_folder: Path) -> None:
 
     What reads the database fails with its reason, and requests are answered from the snapshot, flagged.
     """
-    path, resolved = closed_folder / "x.db", ["library", "template", "resolve", "--use-case", "enhancement", "--json"]
+    path, resolved = closed_folder / "x.db", ["admin", "template", "resolve", "--use-case", "enhancement", "--json"]
     with opened(str(path)) as library:
         TemplateStore(library.db).create(draft("newest"))
         library.refresh()

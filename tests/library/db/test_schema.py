@@ -128,7 +128,7 @@ def test_outdated_and_newer(fresh: Fresh) -> None:
     url = made_at(fresh, FIRST)
     with pytest.raises(SchemaError, match="revision '0001', not") as caught:
         Database.open(url, upgrade=False)
-    assert caught.value.hint == "`innkeeper library db upgrade`"
+    assert caught.value.hint == "`innkeeper admin db upgrade`"
     with pytest.raises(SchemaError):
         Database.open(url, read_only=True)
     with Database.open(url) as db, db.transaction() as connection:

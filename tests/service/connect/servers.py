@@ -59,7 +59,7 @@ class EchoRuns:
         if not name:
             raise FormatError("tool_name is required", where=Where(path="tool_name"))
         if name == "none":
-            raise NotFoundError("no tool 'none'", hint="innkeeper library tool list")
+            raise NotFoundError("no tool 'none'", hint="innkeeper admin tool list")
         if name == "defect":
             raise RuntimeError("a prompt: secret words")
 

@@ -46,7 +46,7 @@ CASES = {
     "no_such_tool": Case(
         b'{"tool_name": "none"}',
         status=404,
-        answer={"code": "not_found", "message": "no tool 'none' (innkeeper library tool list)"},
+        answer={"code": "not_found", "message": "no tool 'none' (innkeeper admin tool list)"},
     ),
     "defect": Case(
         b'{"tool_name": "defect"}',

@@ -60,7 +60,7 @@ ERRORS = {
     "no_such_tool": (
         b'{"tool_name": "none"}',
         grpc.StatusCode.NOT_FOUND,
-        "no tool 'none' (innkeeper library tool list)",
+        "no tool 'none' (innkeeper admin tool list)",
     ),
     "not_json": (b"{", grpc.StatusCode.INVALID_ARGUMENT, "the request is not JSON"),
     "neither": (b"\xff\xff\xff", grpc.StatusCode.INVALID_ARGUMENT, "the message is not a prompt.v1.PromptRunRequest"),

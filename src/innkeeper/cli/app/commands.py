@@ -1,10 +1,10 @@
-"""Commands: the table of all commands, loaded when one is named, and the options that several share."""
+"""Commands that are loaded when one is named, and the options that several share."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import click
 
@@ -53,104 +53,14 @@ class CommandEntry(NamedTuple):
     help: str
 
 
-SECTIONS: Final[Mapping[str, Mapping[str, CommandEntry]]] = MappingProxyType(
-    {
-        # heading: name: CommandEntry("innkeeper.cli.room.name:name", "What it does, in a line."), in the order of need.
-        "Begin here": {
-            "demo": CommandEntry("innkeeper.cli.talk.demo:demo", "Run one full turn with a model on this machine."),
-            "examples": CommandEntry(
-                "innkeeper.cli.talk.demo:examples", "Write the example cards and chats into a folder."
-            ),
-            "ask": CommandEntry("innkeeper.cli.talk.commands:ask", "Send one message to a card and print the reply."),
-            "chat": CommandEntry("innkeeper.cli.talk.commands:chat", "Chat with a card, or with several."),
-            "build": CommandEntry("innkeeper.cli.prompt.build:build", "Build a prompt and explain it."),
-            "inspect": CommandEntry("innkeeper.cli.app.inspect:inspect", "View and edit a prompt live in the browser."),
-            "why": CommandEntry("innkeeper.cli.talk.log_commands:why", "Explain the prompt behind a logged message."),
-            "log": CommandEntry("innkeeper.cli.talk.log_commands:log", "Read and search the conversation log."),
-            "config": CommandEntry("innkeeper.cli.settings.config:config", "Set defaults for all commands."),
-            "keys": CommandEntry(
-                "innkeeper.cli.settings.key_commands:keys", "Store providers' API keys; none is ever shown."
-            ),
-            "models": CommandEntry("innkeeper.cli.talk.weights:models", "Install models that run on this machine."),
-        },
-        "Cards, lore, tokens": {
-            "card": CommandEntry("innkeeper.cli.prompt.card:card", "Show, validate, convert and compare cards."),
-            "lint": CommandEntry("innkeeper.cli.prompt.lint:lint", "Find entries and settings that have no effect."),
-            "lore": CommandEntry("innkeeper.cli.prompt.lint:lore", "Test lorebooks against a chat."),
-            "tokens": CommandEntry("innkeeper.cli.prompt.tokens:tokens", "Count tokens for one model or many."),
-            "diff": CommandEntry("innkeeper.cli.prompt.diff:diff", "Compare the prompts that two files give."),
-            "regress": CommandEntry(
-                "innkeeper.cli.prompt.regress:regress", "Check what new inputs change in a corpus of chats."
-            ),
-            "batch": CommandEntry(
-                "innkeeper.cli.prompt.batch:batch", "Build datasets of prompts from rows of requests."
-            ),
-            "cache": CommandEntry(
-                "innkeeper.cli.prompt.cache:cache", "Simulate a provider's cache over a chat's turns."
-            ),
-            "replay": CommandEntry(
-                "innkeeper.cli.prompt.build:replay", "Build a recorded prompt again and compare the bytes."
-            ),
-            "parity": CommandEntry(
-                "innkeeper.cli.prompt.build:parity", "Run the golden cases of the original systems."
-            ),
-        },
-        "Prompts, pictures and workers": {
-            "enhance-prompt": CommandEntry(
-                "innkeeper.cli.tasks.enhance:enhance_prompt", "Write a prompt for an image or video model."
-            ),
-            "playground-chat": CommandEntry(
-                "innkeeper.cli.tasks.talk:playground_chat", "Take a turn of a conversation."
-            ),
-            "roleplay-chat": CommandEntry("innkeeper.cli.tasks.talk:roleplay_chat", "Take a turn with a character."),
-            "character-suggestions": CommandEntry(
-                "innkeeper.cli.tasks.talk:character_suggestions", "Suggest parts of a character."
-            ),
-            "generate-scene": CommandEntry(
-                "innkeeper.cli.tasks.scene:generate_scene", "Generate an image of a moment of a story."
-            ),
-            "queue-job": CommandEntry("innkeeper.cli.tasks.media:queue_job", "Generate an image or a video."),
-            "fal-image": CommandEntry("innkeeper.cli.tasks.media:fal_image", "Generate one at fal."),
-            "replicate-image": CommandEntry("innkeeper.cli.tasks.media:replicate_image", "Generate one at Replicate."),
-            "get-active-worker-url": CommandEntry(
-                "innkeeper.cli.tasks.media:get_active_worker_url", "Print the address of a worker."
-            ),
-        },
-        "Operation": {
-            "profile": CommandEntry(
-                "innkeeper.cli.prompt.profile:profile", "Bundle a card and its assets under a model name."
-            ),
-            "serve": CommandEntry("innkeeper.cli.app.service:serve", "Run the HTTP service."),
-            "call": CommandEntry("innkeeper.cli.app.service:call", "Run one gateway operation, here or in a service."),
-            "image": CommandEntry("innkeeper.cli.run.jobs:image", "Generate an image."),
-            "video": CommandEntry("innkeeper.cli.run.jobs:video", "Generate a video."),
-            "job": CommandEntry("innkeeper.cli.run.jobs:job", "List, control and run image and video jobs."),
-            "worker": CommandEntry(
-                "innkeeper.cli.run.worker:worker", "Run a worker that executes requests for services."
-            ),
-            "route": CommandEntry("innkeeper.cli.route.route:route", "Explain where requests are routed."),
-            "admin": CommandEntry("innkeeper.cli.run.prompt:admin", "Run prompts of model tools."),
-            "mcp": CommandEntry("innkeeper.cli.mcp.command:mcp", "Serve card tools to an assistant over MCP."),
-            "library": CommandEntry("innkeeper.cli.keep.group:library", "Administer the library's database."),
-            "limits": CommandEntry("innkeeper.cli.app.limits:limits", "List every limit, and how it is set."),
-            "completion": CommandEntry("innkeeper.cli.settings.completion:completion", "Set up shell completion."),
-        },
-    }
-)
-"""The commands by section, in the order of the help."""
-
-COMMANDS: Final[Mapping[str, CommandEntry]] = MappingProxyType(
-    {name: entry for section in SECTIONS.values() for name, entry in section.items()}
-)
-"""All commands by name."""
-
-MOVED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        name: ("library", name)
-        for name in ("db", "logs", "model", "negative", "provider", "template", "tier", "tool", "vault")
-    }
-)
-"""Former names of commands, and their new ones."""
+def renamed(words: Sequence[str], moved: Mapping[str, str]) -> tuple[list[str], str]:
+    """Return ``words`` with the former spelling that they begin with replaced, and a note about it (empty: nothing was)."""
+    now, rest = list(words), len(words)
+    while length := next((n for n in (3, 2, 1) if n <= len(now) and " ".join(now[:n]) in moved), 0):
+        rest = min(rest, len(now) - length)
+        now[:length] = moved[" ".join(now[:length])].split()
+    before, after = words[: len(words) - rest], now[: len(now) - rest]
+    return now, f"{' '.join(before)} is called {' '.join(after)} now" if before else ""
 
 
 class LazyGroup(click.Group):
@@ -158,22 +68,25 @@ class LazyGroup(click.Group):
 
     Args:
         entries: the table, name -> entry.
-        sections: the same by headings for the help, if there are several.
-        moved: former names and the words that replace them; they still work, with a hint.
+        sections: the table by headings of the help, if there are several.
+        brief: names that the help lists without descriptions, at the end of their section.
+        moved: former spellings and those that replace them; they still work, with a note.
         **options: arguments of `click.Group`.
     """
 
     def __init__(
         self,
         *args: Any,
-        entries: Mapping[str, CommandEntry],
+        entries: Mapping[str, CommandEntry] = MappingProxyType({}),
         sections: Mapping[str, Mapping[str, CommandEntry]] = MappingProxyType({}),
-        moved: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+        brief: Collection[str] = (),
+        moved: Mapping[str, str] = MappingProxyType({}),
         **options: Any,
     ) -> None:
         super().__init__(*args, **options)
-        self.entries = entries
+        self.entries = {**entries, **{name: entry for names in sections.values() for name, entry in names.items()}}
         self.sections = sections
+        self.brief = brief
         self.moved = moved
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -193,13 +106,10 @@ class LazyGroup(click.Group):
         Raises:
             click.UsageError: no such command.
         """
-        name = args[0]
-        known = self.list_commands(ctx)
-        if name in self.moved and name not in known:
-            now = self.moved[name]
-            if not (ctx.resilient_parsing or "--json" in args or (ctx.obj and ctx.obj.as_json)):
-                click.echo(f"innkeeper: {name} is called {' '.join(now)} now", err=True)
-            return super().resolve_command(ctx, [*now, *args[1:]])
+        args, note = renamed(args, self.moved)
+        if note and not (ctx.resilient_parsing or "--json" in args or (ctx.obj and ctx.obj.as_json)):
+            click.echo(f"innkeeper: {note}", err=True)
+        name, known = args[0], self.list_commands(ctx)
         if not (name.startswith("-") or name in known):
             import difflib  # here, since a name is rarely wrong
 
@@ -215,7 +125,9 @@ class LazyGroup(click.Group):
             sections["Commands"] = rest
         for heading, names in sections.items():
             with formatter.section(heading):
-                formatter.write_dl([(name, self._help(ctx, name)) for name in names])
+                formatter.write_dl([(name, self._help(ctx, name)) for name in names if name not in self.brief])
+                if brief := [name for name in names if name in self.brief]:
+                    formatter.write_text(", ".join(brief))
 
     def _help(self, ctx: click.Context, name: str) -> str:
         if name in self.entries:

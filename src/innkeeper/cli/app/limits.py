@@ -1,4 +1,4 @@
-"""``innkeeper limits``: every named limit of the package.
+"""``innkeeper admin limits``: every named limit of the package.
 
 ``limits.json`` beside this module holds them; ``scripts/limits.py`` writes it from the sources, so that none is forgotten.
 """
@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import click
 
-from innkeeper.cli.app.commands import json_option
+from innkeeper.cli.app.commands import examples, json_option
 
 DATA: Final = Path(__file__).with_suffix(".json")
 """The limits of this version."""
@@ -27,14 +27,14 @@ class Limit(NamedTuple):
     set: str
 
 
-@click.command()
+@click.command(epilog=examples("innkeeper admin limits patterns seconds"))
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print the table as Markdown, as in the documentation.")
 @click.argument("words", nargs=-1)
 @json_option
 def limits(words: tuple[str, ...], *, as_markdown: bool, as_json: bool) -> None:
     """List every limit: its default, what it bounds, what happens beyond it, and how to set it.
 
-    WORDS select the lines that contain all of them: `innkeeper limits patterns seconds`.
+    WORDS select the lines that contain all of them: `innkeeper admin limits patterns seconds`.
     """
     import json
 

@@ -14,7 +14,8 @@ from typing import Any, Final, NamedTuple
 import click
 
 from innkeeper import __version__
-from innkeeper.cli.app.commands import COMMANDS, MOVED, SECTIONS, CliSettings, LazyGroup, examples
+from innkeeper.cli.app.commands import CliSettings, LazyGroup, examples
+from innkeeper.cli.app.table import BRIEF, MOVED, SECTIONS
 from innkeeper.lazy import missing_library
 
 _DEBUG = "INNKEEPER_DEBUG"
@@ -26,30 +27,18 @@ WIDEST: Final = 120
 
 @click.group(
     cls=LazyGroup,
-    entries=COMMANDS,
     sections=SECTIONS,
+    brief=BRIEF,
     moved=MOVED,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=examples(
-        "innkeeper demo",
-        "innkeeper examples inn",
-        'innkeeper ask wenna.png "Is the reef safe?"',
-        "innkeeper chat wenna.png --chat evening.jsonl",
-        "innkeeper build wenna.png evening.jsonl --explain",
-        "innkeeper inspect wenna.png evening.jsonl",
-        "innkeeper why",
-        "innkeeper log search reef",
-        "innkeeper config set model ollama:llama3.2:3b",
-        "innkeeper keys set openrouter",
-        "innkeeper models install",
-    ),
+    epilog=examples("innkeeper demo", 'innkeeper ask wenna.png "Is the reef safe?"'),
 )
 @click.option("--json", "as_json", is_flag=True, help="Answer with JSON, also when a command fails.")
 @click.option("--debug", is_flag=True, envvar=_DEBUG, help="Show the traceback of an unexpected error.")
 @click.version_option(__version__, "-V", "--version", prog_name="innkeeper")
 @click.pass_context
 def root(ctx: click.Context, *, as_json: bool, debug: bool) -> None:
-    """Turn cards, lorebooks, presets and chats into prompts, and say why each token is there."""
+    """Turn cards, lore and chats into prompts, and say why each token is there."""
     ctx.obj = CliSettings(as_json=as_json, debug=debug)
 
 

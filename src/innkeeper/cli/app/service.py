@@ -1,4 +1,4 @@
-"""``innkeeper serve`` and ``innkeeper call``: the service on this machine, and one operation of its gateway.
+"""``innkeeper serve`` and ``innkeeper admin call``: the service on this machine, and one operation of its gateway.
 
 An operation is called in this process, or in a running service with ``--url``.
 """
@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 
-from innkeeper.cli.app.commands import json_option, print_result
+from innkeeper.cli.app.commands import examples, json_option, print_result
 from innkeeper.cli.settings.completion import profiles as offered_profiles
 from innkeeper.service.errors import MAX_BODY
 
@@ -26,7 +26,7 @@ _PORT = 8050
 _LAST_PORT: Final = 65_535
 
 
-@click.command()
+@click.command(epilog=examples("innkeeper serve", "innkeeper serve --profile wenna --port 8050"))
 @click.option(
     "--host", default="127.0.0.1", show_default=True, help="Address to listen on; any but this machine's needs a key."
 )
@@ -238,7 +238,12 @@ _FAILED: Final = 65
 _UNAVAILABLE: Final = 69
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "innkeeper admin call smarttavern/macro/process_text request.json",
+        "innkeeper admin call smarttavern/macro/list --url http://127.0.0.1:8050",
+    )
+)
 @click.argument("path")
 @click.argument("file", type=click.File("rb"), required=False)
 @click.option(

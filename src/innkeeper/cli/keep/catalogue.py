@@ -1,4 +1,4 @@
-"""``innkeeper library model``, ``negative``, ``provider`` and ``tool``: the library's catalogue."""
+"""``innkeeper admin model``, ``negative``, ``provider`` and ``tool``: the library's catalogue."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from innkeeper.cli.app.commands import examples
 from innkeeper.cli.keep.library import (
     audience_options,
     ceilings,
@@ -42,13 +43,17 @@ _TIERS: Final = click.Choice(["sfw", "nsfw"])
 # --------------------------------------------------------------------------------------------------------------- providers
 
 
-@click.group()
+@click.group(
+    epilog=examples("innkeeper admin provider set openrouter --secret-name openrouter", "innkeeper admin provider list")
+)
 def provider() -> None:
-    """Manage the providers of models: addresses, authentication, limits. `innkeeper library vault set` sets a key."""
+    """Manage the providers of models: addresses, authentication, limits. `innkeeper admin vault set` sets a key."""
 
 
 PROVIDERS: Final = RowKind(
     "ProviderStore",
+    "admin provider",
+    "openrouter",
     "providers",
     "NAME",
     {
@@ -77,15 +82,15 @@ provider.add_command(remove_command(PROVIDERS, "Remove the provider NAME; refuse
 # ------------------------------------------------------------------------------------------------------------------ models
 
 
-@click.group()
+@click.group(epilog=examples("innkeeper admin model list", "innkeeper admin model default roleplay z-ai/glm-4.6"))
 def model() -> None:
     """Manage the catalogue of models. Lower priorities come first. `innkeeper models` installs one on this machine."""
 
 
-MODELS: Final = RowKind("ModelStore", "models", "KEY", {})
+MODELS: Final = RowKind("ModelStore", "admin model", "z-ai/glm-4.6", "models", "KEY", {})
 
 
-@model.command("list")
+@model.command("list", epilog=examples("innkeeper admin model list --task roleplay"))
 @click.option("--modality", type=_MODALITY, help="Only this kind.")
 @click.option("--task", help="Only active models for this task, its default first.")
 @database_options
@@ -159,7 +164,7 @@ model.add_command(
 model.add_command(remove_command(MODELS, "Remove the model KEY."))
 
 
-@model.command()
+@model.command(epilog=examples("innkeeper admin model default roleplay z-ai/glm-4.6"))
 @click.argument("task")
 @click.argument("key")
 @database_options
@@ -177,13 +182,15 @@ def default(task: str, key: str, url: str | None, *, as_json: bool) -> None:
 # ------------------------------------------------------------------------------------------------------------------- tools
 
 
-@click.group()
+@click.group(epilog=examples("innkeeper admin tool set dice --file dice.json", "innkeeper admin tool list"))
 def tool() -> None:
     """Manage the definitions of tools: what a model may call, with which arguments."""
 
 
 TOOLS: Final = RowKind(
     "ToolStore",
+    "admin tool",
+    "dice",
     "tools",
     "NAME",
     {
@@ -197,11 +204,11 @@ TOOLS: Final = RowKind(
 )
 
 tool.add_command(list_command(TOOLS, "List the tools by name."))
-tool.add_command(show_command(TOOLS, "Show the tool NAME with its definition.", name="get"))
-tool.add_command(remove_command(TOOLS, "Remove the tool NAME.", name="delete", done="deleted"))
+tool.add_command(show_command(TOOLS, "Show the tool NAME with its definition."))
+tool.add_command(remove_command(TOOLS, "Remove the tool NAME.", done="deleted"))
 
 
-@tool.command("set")
+@tool.command("set", epilog=examples("innkeeper admin tool set dice --file dice.json"))
 @click.argument("name")
 @click.option(
     "--file",
@@ -244,13 +251,15 @@ def set_tool(
 # ------------------------------------------------------------------------------------------------------- negative prompts
 
 
-@click.group()
+@click.group(epilog=examples("innkeeper admin negative list", "innkeeper admin negative render --family sdxl"))
 def negative() -> None:
     """Manage the fragments of negative prompts, by model family, tier and generation mode. Lower priorities come first."""
 
 
 NEGATIVES: Final = RowKind(
     "NegativeStore",
+    "admin negative",
+    "01ABC",
     "negatives",
     "ID",
     {
@@ -277,7 +286,7 @@ negative.add_command(show_command(NEGATIVES, "Show one fragment with all its col
 negative.add_command(remove_command(NEGATIVES, "Remove a fragment."))
 
 
-@negative.command()
+@negative.command(epilog=examples('innkeeper admin negative new "blurry, watermark" --family sdxl'))
 @click.argument("text")
 @click.option("--family", "model_type", required=True, help="The model family that it is for.")
 @click.option("--content-mode", type=_TIERS, help="Its tier (default: sfw).")
@@ -286,7 +295,7 @@ negative.add_command(remove_command(NEGATIVES, "Remove a fragment."))
 @set_option
 @who_option
 @database_options
-def add(
+def new(
     text: str,
     url: str | None,
     *,
@@ -305,7 +314,7 @@ def add(
     print_json(row.to_dict()) if as_json else click.echo(f"{row.id}: added.")
 
 
-@negative.command()
+@negative.command(epilog=examples('innkeeper admin negative render --family sdxl --text "fog"'))
 @click.option("--family", default="", help="The model family.")
 @click.option(
     "--target",
@@ -315,7 +324,7 @@ def add(
 @click.option("--text", default="", help="The user's own negative prompt, which comes last.")
 @audience_options
 @database_options
-def preview(
+def render(
     url: str | None,
     *,
     family: str,

@@ -1,4 +1,4 @@
-"""``innkeeper library db``, ``cache`` and ``logs``: the database, the cached catalogue, and the log of calls.
+"""``innkeeper admin db``, ``cache`` and ``logs``: the database, the cached catalogue, and the log of calls.
 
 The database: its state, schema, backups, exports, imports and queries. The cache: the catalogue that requests are answered from,
 and the snapshot that replaces the database when it is down. The logs: calls, in hashes, counts and times.
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from innkeeper.cli.app.commands import examples
 from innkeeper.cli.keep.library import (
     STDIO,
     bar,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from innkeeper.library.transfer.format import Parsed, Transfer
 
 
-@click.group()
+@click.group(epilog=examples("innkeeper admin db upgrade", "innkeeper admin db backup library-monday.db"))
 def db() -> None:
     """Manage the database of the library: a SQLite file, or PostgreSQL.
 
@@ -40,7 +41,7 @@ def db() -> None:
     """
 
 
-@db.command()
+@db.command(epilog=examples("innkeeper admin db upgrade"))
 @database_options
 def upgrade(url: str | None, *, as_json: bool) -> None:
     """Create the database, or bring its schema up to date."""
@@ -55,7 +56,7 @@ def upgrade(url: str | None, *, as_json: bool) -> None:
         click.echo(f"{facts['database']}: {'made' if before is None else f'upgraded from {before}'}, revision {after}.")
 
 
-@db.command()
+@db.command(epilog=examples("innkeeper admin db status"))
 @database_options
 def status(url: str | None, *, as_json: bool) -> None:
     """Show the library's location, schema, revision and row counts."""
@@ -68,13 +69,13 @@ def status(url: str | None, *, as_json: bool) -> None:
         return
     click.echo(f"database  {state.place}")
     click.echo(
-        f"schema    {state.schema}{'' if state.up_to_date else f' (upgrade to {state.head}: innkeeper library db upgrade)'}"
+        f"schema    {state.schema}{'' if state.up_to_date else f' (upgrade to {state.head}: innkeeper admin db upgrade)'}"
     )
     click.echo(f"revision  {state.revision}")
     print_table(("table", "rows"), [(name, count) for name, count in state.rows.items() if count])
 
 
-@db.command()
+@db.command(epilog=examples("innkeeper admin db backup monday.db"))
 @click.argument("path", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--force", is_flag=True, help="Overwrite the file.")
 @database_options
@@ -91,7 +92,7 @@ def backup(path: Path, url: str | None, *, force: bool, as_json: bool) -> None:
     _tell_backup(written, "written", as_json=as_json)
 
 
-@db.command()
+@db.command(epilog=examples("innkeeper admin db restore monday.db --force"))
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Replace the contents of the library.")
 @database_options
@@ -113,7 +114,7 @@ def _tell_backup(backup: Backup, done: str, *, as_json: bool) -> None:
         click.echo(f"{backup.path}: {done}, {backup.size:,} bytes, verified (sha256 {backup.sha256[:16]}…).")
 
 
-@db.command("export")
+@db.command("export", epilog=examples("innkeeper admin db export library.yaml"))
 @click.argument("path", type=click.Path(dir_okay=False, path_type=Path), default=STDIO)
 @click.option(
     "--form", type=click.Choice(["json", "yaml"]), help="The format (default: by PATH's extension, else JSON)."
@@ -123,7 +124,7 @@ def _tell_backup(backup: Backup, done: str, *, as_json: bool) -> None:
 def export(path: Path, form: str | None, url: str | None, *, force: bool, as_json: bool) -> None:
     """Export templates, negative prompts, providers, models, tools, policies, lists and settings to PATH or standard output.
 
-    Equal libraries give equal bytes. What is left out is named: secrets, user data, logs (see `innkeeper library db backup`).
+    Equal libraries give equal bytes. What is left out is named: secrets, user data, logs (see `innkeeper admin db backup`).
     """
     from innkeeper.library.transfer.exporting import export_library, left_out
 
@@ -152,7 +153,7 @@ def write_transfer(
     print_json(facts) if as_json else click.echo(f"{path}: {len(transfer.templates):,} templates, {len(data):,} bytes.")
 
 
-@db.command("import")
+@db.command("import", epilog=examples("innkeeper admin db import library.yaml --dry-run"))
 @click.argument("path", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--form", type=click.Choice(["json", "yaml"]), help="The format (default: detected).")
 @who_option
@@ -186,7 +187,7 @@ def take_in(
     click.echo(f"{'would import' if dry_run else 'imported'}: {summary}.")
 
 
-@db.command()
+@db.command(epilog=examples('innkeeper admin db query "SELECT name, created_at FROM templates"'))
 @click.argument("statement")
 @click.option("--limit", type=click.IntRange(min=1), default=1_000, show_default=True, help="How many rows to show.")
 @database_options
@@ -220,12 +221,12 @@ def _opened(url: str | None, *, check: bool = True, create: bool = True, upgrade
         yield library
 
 
-@click.group()
+@click.group(epilog=examples("innkeeper admin cache show", "innkeeper admin cache rebuild"))
 def cache() -> None:
     """Show or rebuild the cached catalogue that requests are answered from."""
 
 
-@cache.command()
+@cache.command(epilog=examples("innkeeper admin cache show"))
 @database_options
 def show(url: str | None, *, as_json: bool) -> None:
     """Show the catalogue as a process reads it now, and its snapshot."""
@@ -259,7 +260,7 @@ def show(url: str | None, *, as_json: bool) -> None:
     )
 
 
-@cache.command()
+@cache.command(epilog=examples("innkeeper admin cache rebuild"))
 @database_options
 def rebuild(url: str | None, *, as_json: bool) -> None:
     """Read the catalogue from the database and store it as the snapshot, in its file and in the database."""
@@ -274,12 +275,12 @@ def rebuild(url: str | None, *, as_json: bool) -> None:
         click.echo(f"not kept in the database: {facts['problem']}", err=True)
 
 
-@click.group()
+@click.group(epilog=examples("innkeeper admin logs list --status error", "innkeeper admin logs stats --since 24h"))
 def logs() -> None:
-    """Read the log, one row per call. For other queries see `innkeeper library db query`."""
+    """Read the log, one row per call. For other queries see `innkeeper admin db query`."""
 
 
-@logs.command("show")
+@logs.command("list", epilog=examples("innkeeper admin logs list --since 1h --status error"))
 @click.option(
     "--limit", type=click.IntRange(min=1, max=10_000), default=20, show_default=True, help="How many, newest first."
 )
@@ -291,7 +292,7 @@ def logs() -> None:
 @click.option("--request", "request_id", help="Only the call of this request.")
 @database_options
 def show_calls(url: str | None, *, limit: int, since: str | None, as_json: bool, **where: str | None) -> None:
-    """Show the newest calls."""
+    """List the newest calls."""
     from innkeeper.library.log.logs import LogStore, since_moment
 
     with opened(url) as library:
@@ -320,7 +321,7 @@ def show_calls(url: str | None, *, limit: int, since: str | None, as_json: bool,
     )
 
 
-@logs.command()
+@logs.command(epilog=examples('innkeeper admin logs stats --since "7 days"'))
 @click.option(
     "--since", default="24h", show_default=True, help="Only calls after this: 24h, '7 days', 2026-01-15T12:00:00Z, all."
 )

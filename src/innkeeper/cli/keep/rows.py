@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from innkeeper.cli.app.commands import examples
 from innkeeper.cli.keep.library import database_options, opened, pairs, print_json, print_table, read_bytes, who_option
 
 if TYPE_CHECKING:
@@ -30,10 +31,13 @@ class RowKind(NamedTuple):
     """One kind of rows.
 
     ``store`` is a class of `innkeeper.library.models.stores`, ``plural`` the key of a list in JSON, ``argument`` the name of a
-    row's key in the help; ``headings`` are the columns of a list by their headings.
+    row's key in the help, ``group`` the commands' group and ``example`` a key in their examples; ``headings`` are the columns
+    of a list by their headings.
     """
 
     store: str
+    group: str
+    example: str
     plural: str
     argument: str
     headings: Mapping[str, str]
@@ -55,14 +59,13 @@ def list_command(kind: RowKind, text: str, *filters: Decorator) -> click.Command
         else:
             print_table(list(kind.headings), [[getattr(row, name) for name in kind.headings.values()] for row in rows])
 
-    return _command("list", text, run, *filters)
+    return _command("list", text, run, f"{kind.group} list", *filters)
 
 
 def show_command(
     kind: RowKind,
     text: str,
     *,
-    name: str = "show",
     more: Callable[[Library, Any], Mapping[str, Any]] = lambda _library, _row: {},
 ) -> click.Command:
     """Return the command ``show``, which prints one row with all its columns and the fields that ``more`` adds."""
@@ -75,7 +78,9 @@ def show_command(
             facts = {**row.to_dict(), **more(library, row)}
         print_json(facts) if as_json else print_table(("", ""), facts.items())
 
-    return _command(name, text, run, click.argument("key", metavar=kind.argument))
+    return _command(
+        "show", text, run, f"{kind.group} show {kind.example}", click.argument("key", metavar=kind.argument)
+    )
 
 
 def set_command(
@@ -99,10 +104,13 @@ def set_command(
             row = kind.rows(library).put({**values, store.key: key}, who=who)
         print_json(row.to_dict()) if as_json else click.echo(f"{key}: saved.")
 
-    return _command("set", text, run, click.argument("key", metavar=kind.argument), *options, set_option, who_option)
+    example = f"{kind.group} set {kind.example} --file row.json"
+    return _command(
+        "set", text, run, example, click.argument("key", metavar=kind.argument), *options, set_option, who_option
+    )
 
 
-def remove_command(kind: RowKind, text: str, *, name: str = "remove", done: str = "removed") -> click.Command:
+def remove_command(kind: RowKind, text: str, *, done: str = "removed") -> click.Command:
     """Return the command ``remove``, which deletes one row."""
 
     def run(key: str, url: str | None, *, who: str, as_json: bool) -> None:
@@ -112,14 +120,21 @@ def remove_command(kind: RowKind, text: str, *, name: str = "remove", done: str 
                 store.remove(key, who=who)
         print_json({store.key: key, done: True}) if as_json else click.echo(f"{key}: {done}.")
 
-    return _command(name, text, run, click.argument("key", metavar=kind.argument), who_option)
+    return _command(
+        "remove",
+        text,
+        run,
+        f"{kind.group} remove {kind.example}",
+        click.argument("key", metavar=kind.argument),
+        who_option,
+    )
 
 
-def _command(name: str, text: str, run: Any, *decorators: Decorator) -> click.Command:
+def _command(name: str, text: str, run: Any, example: str, *decorators: Decorator) -> click.Command:
     """Return a command with these arguments and options, in order, and those of every command on a database."""
     for decorate in (database_options, *reversed(decorators)):
         run = decorate(run)
-    return click.command(name, help=text)(run)
+    return click.command(name, help=text, epilog=examples(f"innkeeper {example}"))(run)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""``innkeeper library template``: list, show, resolve and render the stored templates."""
+"""``innkeeper admin template``: list, show, resolve and render the stored templates."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from innkeeper.cli.app.commands import CommandEntry, LazyGroup
+from innkeeper.cli.app.commands import CommandEntry, LazyGroup, examples
 from innkeeper.cli.keep.library import (
     audience_options,
     ceilings,
@@ -35,14 +35,18 @@ _CHANGES = "innkeeper.cli.keep.template_changes"
 
 
 @click.group(
+    epilog=examples(
+        "innkeeper admin template list",
+        "innkeeper admin template publish hello",
+    ),
     cls=LazyGroup,
     entries={
-        "create": CommandEntry(f"{_CHANGES}:create", "Create a template with its first version."),
+        "new": CommandEntry(f"{_CHANGES}:new", "Create a template with its first version."),
         "edit": CommandEntry(f"{_CHANGES}:edit", "Create a new version, in an editor or from a file."),
         "export": CommandEntry(f"{_CHANGES}:export", "Export templates to a file or standard output."),
         "import": CommandEntry(f"{_CHANGES}:import_", "Import templates from a file, or the built-in ones."),
         "label": CommandEntry(f"{_CHANGES}:label", "Move, remove or show a label."),
-        "publish": CommandEntry(f"{_CHANGES}:publish", "Validate a version and publish it."),
+        "publish": CommandEntry(f"{_CHANGES}:publish", "Check a version and publish it."),
         "rollback": CommandEntry(f"{_CHANGES}:rollback", "Return to the previously published version."),
     },
 )
@@ -69,7 +73,7 @@ def key_options(command: Callable[..., Any]) -> Callable[..., Any]:
 # ------------------------------------------------------------------------------------------------------------------ looking
 
 
-@template.command("list")
+@template.command("list", epilog=examples("innkeeper admin template list --use-case enhancement"))
 @click.option("--use-case", help="Only templates for this use case.")
 @click.option("--content-mode", help="Only this tier.")
 @click.option("--target", "target_model", help="Only templates for this target.")
@@ -110,7 +114,7 @@ def list_(url: str | None, *, limit: int, after: str, as_json: bool, **where: st
     click.echo(f"{len(templates):,} template{'' if len(templates) == 1 else 's'}{more}")
 
 
-@template.command()
+@template.command(epilog=examples("innkeeper admin template show hello --history"))
 @click.argument("name")
 @click.option("--version", type=int, help="The version (default: the latest).")
 @click.option("--label", help="The version with this label.")
@@ -173,7 +177,7 @@ def _print_version(version: TemplateVersion, labels: dict[str, int]) -> None:
     click.echo(version.system_prompt)
 
 
-@template.command()
+@template.command(epilog=examples("innkeeper admin template diff hello production 2"))
 @click.argument("name")
 @click.argument("before", required=False)
 @click.argument("after", required=False)
@@ -220,13 +224,15 @@ def _earlier(library: Library, name: str, version: str | None, later: TemplateVe
     return library.authoring.get(name, version=held)
 
 
-@template.command()
+@template.command(
+    epilog=examples("innkeeper admin template check hello", "innkeeper admin template check --file hello.yaml")
+)
 @click.argument("name", required=False)
 @click.option("--file", "path", type=click.Path(path_type=Path), help="Check this file instead (-: standard input).")
 @click.option("--version", type=int, help="The version (default: the latest).")
 @click.option("--label", default="production", show_default=True, help="The label to publish it under.")
 @database_options
-def validate(
+def check(
     name: str | None, url: str | None, *, path: Path | None, version: int | None, label: str, as_json: bool
 ) -> int:
     """Report everything that would prevent publishing the template NAME. Exits with 65 on an error."""
@@ -266,7 +272,9 @@ def _of_file(library: Library, path: Path) -> TemplateVersion:
 # --------------------------------------------------------------------------------------------------------------- answering
 
 
-@template.command()
+@template.command(
+    epilog=examples("innkeeper admin template resolve --use-case enhancement --job-type image --target sdxl")
+)
 @click.option("--use-case", required=True, help="What the template is for: enhancement, chat, scene_generation …")
 @key_options
 @click.option("--label", default="production", show_default=True, help="The label that the template must have.")
@@ -349,7 +357,7 @@ def _request(library: Library, age_record: Path | None, options: dict[str, Any],
     )
 
 
-@template.command()
+@template.command(epilog=examples("innkeeper admin template render hello --value name=Ansel"))
 @click.argument("name", required=False)
 @click.option("--version", type=int, help="The version of NAME (default: the latest).")
 @click.option("--use-case", default="", help="Instead of NAME: the use case to resolve a template for.")

@@ -1,4 +1,4 @@
-"""Commands of ``innkeeper library template`` that change something: versions are only added, labels move and leave a history."""
+"""Commands of ``innkeeper admin template`` that change something: versions are only added, labels move and leave a history."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from innkeeper.cli.app.commands import examples
 from innkeeper.cli.keep.db import take_in, write_transfer
 from innkeeper.cli.keep.library import (
     STDIO,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 _CONTENT = ("use_case", "content_mode", "target_model", "enhancer_model", "job_type", "provider", "syntax")
 
 
-@click.command()
+@click.command(epilog=examples('innkeeper admin template new hello --use-case chat --text "Hello {{name}}."'))
 @click.argument("name", required=False)
 @click.option(
     "--file", "path", type=click.Path(path_type=Path), help="The whole template, as JSON or YAML (-: standard input)."
@@ -58,7 +59,7 @@ _CONTENT = ("use_case", "content_mode", "target_model", "enhancer_model", "job_t
 @click.option("--note", default="", help="Why it is created.")
 @who_option
 @database_options
-def create(name: str | None, url: str | None, *, path: Path | None, who: str, as_json: bool, **options: Any) -> None:
+def new(name: str | None, url: str | None, *, path: Path | None, who: str, as_json: bool, **options: Any) -> None:
     """Make the template NAME with version 1. It answers nothing until it is published."""
     file = _drafted(name, path, options)
     with opened(url) as library:
@@ -120,7 +121,7 @@ def _tell_version(version: TemplateVersion, *, as_json: bool) -> None:
 # ------------------------------------------------------------------------------------------------------------------ editing
 
 
-@click.command()
+@click.command(epilog=examples("innkeeper admin template edit hello"))
 @click.argument("name")
 @click.option(
     "--file", "path", type=click.Path(path_type=Path), help="Read the new version from this file (-: standard input)."
@@ -188,7 +189,7 @@ def _tell_same(latest: TemplateVersion, *, as_json: bool) -> None:
 # --------------------------------------------------------------------------------------------------------------- publishing
 
 
-@click.command()
+@click.command(epilog=examples("innkeeper admin template publish hello --dry-run"))
 @click.argument("name")
 @click.option("--version", type=int, help="The version (default: the latest).")
 @click.option("--label", "held", default="production", show_default=True, help="The label to set.")
@@ -243,7 +244,7 @@ def _tell_move(moved: LabelEvent, *, as_json: bool) -> None:
         click.echo(f"{moved.name}: {moved.label} moved from {_number(moved.from_version)} to {after}.")
 
 
-@click.command()
+@click.command(epilog=examples("innkeeper admin template label hello staging 2"))
 @click.argument("name")
 @click.argument("held", metavar="[LABEL]", required=False)
 @click.argument("version", type=int, required=False)
@@ -294,7 +295,7 @@ def _show_labels(library: Library, name: str, *, as_json: bool) -> None:
     )
 
 
-@click.command()
+@click.command(epilog=examples('innkeeper admin template rollback hello --why "too long"'))
 @click.argument("name")
 @click.option("--label", "held", default="production", show_default=True, help="The label to move back.")
 @click.option("--to", type=int, help="The version to go back to (default: the previous one).")
@@ -311,7 +312,7 @@ def rollback(name: str, url: str | None, *, held: str, to: int | None, why: str,
 # ---------------------------------------------------------------------------------------------------------------- transfers
 
 
-@click.command("import")
+@click.command("import", epilog=examples("innkeeper admin template import --builtin"))
 @click.argument("path", type=click.Path(path_type=Path, allow_dash=True), required=False)
 @click.option("--builtin", is_flag=True, help="Import the built-in templates.")
 @click.option("--form", type=click.Choice(["json", "yaml"]), help="The format (default: detected).")
@@ -353,7 +354,7 @@ def _packaged() -> Parsed:
     return Parsed(Transfer(format=FORMAT, schema=SCHEMA, templates=templates), lambda _: Where("built-in templates"))
 
 
-@click.command()
+@click.command(epilog=examples("innkeeper admin template export templates.yaml"))
 @click.argument("path", type=click.Path(dir_okay=False, path_type=Path), default=STDIO)
 @click.argument("names", nargs=-1)
 @click.option(

@@ -1,4 +1,4 @@
-"""``innkeeper library tier``: which audience a text may be served for, and why."""
+"""``innkeeper admin tier``: which audience a text may be served for, and why."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from innkeeper.cli.app.commands import examples
 from innkeeper.cli.keep.library import (
     audience_options,
     ceilings,
@@ -17,12 +18,12 @@ from innkeeper.cli.keep.library import (
 )
 
 
-@click.group()
+@click.group(epilog=examples('innkeeper admin tier check "Good evening."'))
 def tier() -> None:
     """Check texts against tiers: sfw for everyone, nsfw for verified adults if the operator allows it."""
 
 
-@tier.command()
+@tier.command(epilog=examples("innkeeper admin tier check --file letter.txt"))
 @click.argument("text", required=False)
 @click.option("--file", "path", type=click.Path(path_type=Path), help="A file with the text (-: standard input).")
 @click.option("--as", "entry", default="user_text", show_default=True, help="The kind of the text.")

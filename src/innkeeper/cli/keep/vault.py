@@ -1,4 +1,4 @@
-"""``innkeeper library vault``: secrets that can be set and used, but never shown."""
+"""``innkeeper admin vault``: secrets that can be set and used, but never shown."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from innkeeper.cli.app.commands import examples
 from innkeeper.cli.keep.library import database_options, opened, print_json, print_table, who_option
 
 if TYPE_CHECKING:
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 _KINDS = click.Choice(["environment", "file", "keyring"])
 
 
-@click.group()
+@click.group(
+    epilog=examples("innkeeper admin vault init", "innkeeper admin vault set openrouter", "innkeeper admin vault check")
+)
 def vault() -> None:
     """Manage encrypted secrets in the library's database. No command shows one.
 
@@ -36,7 +39,7 @@ def _opened(url: str | None, kind: str | None = None) -> Iterator[Vault]:
         yield library.vault
 
 
-@vault.command()
+@vault.command(epilog=examples("innkeeper admin vault init"))
 @click.option("--keys", "kind", type=_KINDS, help="Where to store the key.")
 @database_options
 def init(url: str | None, *, kind: str | None, as_json: bool) -> None:
@@ -46,7 +49,11 @@ def init(url: str | None, *, kind: str | None, as_json: bool) -> None:
     print_json({"key_id": key_id, "place": location}) if as_json else click.echo(f"{location}: made the key {key_id}.")
 
 
-@vault.command("set", context_settings={"ignore_unknown_options": True})
+@vault.command(
+    "set",
+    context_settings={"ignore_unknown_options": True},
+    epilog=examples("innkeeper admin vault set openrouter < key.txt"),
+)
 @click.argument("name")
 @click.argument("more", nargs=-1, type=click.UNPROCESSED, metavar="")
 @who_option
@@ -80,18 +87,18 @@ def _is_terminal() -> bool:
     return sys.stdin.isatty()
 
 
-@vault.command()
+@vault.command(epilog=examples("innkeeper admin vault remove openrouter"))
 @click.argument("name")
 @who_option
 @database_options
-def unset(name: str, url: str | None, *, who: str, as_json: bool) -> None:
+def remove(name: str, url: str | None, *, who: str, as_json: bool) -> None:
     """Delete the secret NAME."""
     with _opened(url) as secrets:
         secrets.unset(name, who=who)
     print_json({"name": name, "is_set": False}) if as_json else click.echo(f"{name}: forgotten.")
 
 
-@vault.command("list")
+@vault.command("list", epilog=examples("innkeeper admin vault list"))
 @database_options
 def list_(url: str | None, *, as_json: bool) -> None:
     """List the secrets that are set or needed, with key and time. Needs no key."""
@@ -108,7 +115,7 @@ def list_(url: str | None, *, as_json: bool) -> None:
     )
 
 
-@vault.command()
+@vault.command(epilog=examples("innkeeper admin vault status"))
 @database_options
 def status(url: str | None, *, as_json: bool) -> None:
     """Show where the key is, whether it can be used, and how many secrets there are."""
@@ -129,9 +136,9 @@ def status(url: str | None, *, as_json: bool) -> None:
     print_table(("", ""), rows)
 
 
-@vault.command()
+@vault.command(epilog=examples("innkeeper admin vault check"))
 @database_options
-def doctor(url: str | None, *, as_json: bool) -> int:
+def check(url: str | None, *, as_json: bool) -> int:
     """Check that every secret opens and every provider has one. Exits with 69 if something must be done."""
     import msgspec
 
@@ -148,7 +155,7 @@ def doctor(url: str | None, *, as_json: bool) -> int:
     return 0 if well else 69
 
 
-@vault.command()
+@vault.command(epilog=examples("innkeeper admin vault rotate"))
 @click.option("--drop-old", is_flag=True, help="Delete older keys. Earlier backups cannot be opened without them.")
 @who_option
 @database_options

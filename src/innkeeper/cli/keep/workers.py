@@ -1,4 +1,4 @@
-"""``innkeeper library worker``: invitations for workers, and their states."""
+"""``innkeeper admin worker``: invitations for workers, and their states."""
 
 from __future__ import annotations
 
@@ -6,17 +6,22 @@ from typing import Final
 
 import click
 
+from innkeeper.cli.app.commands import CommandEntry, LazyGroup, examples
 from innkeeper.cli.keep.library import database_options, opened, print_json, print_table, who_option
 
 _HEADINGS: Final = ("id", "kind", "url", "state", "lease_seconds", "priority", "tier_ceiling", "reason")
 
 
-@click.group()
+@click.group(
+    cls=LazyGroup,
+    entries={"run": CommandEntry("innkeeper.cli.run.worker:run", "Run a worker on this machine.")},
+    epilog=examples("innkeeper admin worker invite", "innkeeper admin worker run", "innkeeper admin worker list"),
+)
 def worker() -> None:
-    """Manage the workers that execute requests for services: invite, drain, release from quarantine, remove."""
+    """Run a worker, and manage those that execute requests for services: invite, drain, release, remove."""
 
 
-@worker.command()
+@worker.command(epilog=examples("innkeeper admin worker invite --host 10.0.0.0/8"))
 @click.option(
     "--host", "hosts", multiple=True, help="A private network or host where it may run: 10.0.0.0/8, gpu.lan and so on."
 )
@@ -46,7 +51,7 @@ def invite(
     print_json({"invitation": token, "minutes": minutes}) if as_json else click.echo(token)
 
 
-@worker.command("list")
+@worker.command("list", epilog=examples("innkeeper admin worker list"))
 @database_options
 def list_workers(url: str | None, *, as_json: bool) -> None:
     """List the workers by age. A lease of 0 seconds has ended."""
@@ -60,7 +65,7 @@ def list_workers(url: str | None, *, as_json: bool) -> None:
         print_table(_HEADINGS, [[getattr(row, name) for name in _HEADINGS] for row in rows])
 
 
-@worker.command()
+@worker.command(epilog=examples("innkeeper admin worker drain 01ABC"))
 @click.argument("worker_id", metavar="ID")
 @who_option
 @database_options
@@ -69,7 +74,7 @@ def drain(worker_id: str, url: str | None, *, who: str, as_json: bool) -> None:
     _move(worker_id, url, "draining", who, as_json=as_json)
 
 
-@worker.command()
+@worker.command(epilog=examples("innkeeper admin worker release 01ABC"))
 @click.argument("worker_id", metavar="ID")
 @who_option
 @database_options
@@ -78,7 +83,7 @@ def release(worker_id: str, url: str | None, *, who: str, as_json: bool) -> None
     _move(worker_id, url, "dead", who, as_json=as_json)
 
 
-@worker.command()
+@worker.command(epilog=examples("innkeeper admin worker remove 01ABC"))
 @click.argument("worker_id", metavar="ID")
 @who_option
 @database_options

@@ -58,7 +58,7 @@ class BuildsByDefault(LazyGroup):
 @click.group(
     cls=BuildsByDefault,
     entries={
-        "compare": CommandEntry("innkeeper.cli.prompt.batch_more:compare", "Compare two outputs row by row."),
+        "diff": CommandEntry("innkeeper.cli.prompt.batch_more:diff", "Compare two outputs row by row."),
         "run": CommandEntry(
             "innkeeper.cli.prompt.batch_more:run", "Send every row's prompt to a model; keep the answers."
         ),
@@ -78,10 +78,10 @@ FORMS: Final = ("messages", "text", "tokens", "plan", "replay", "body", "trainin
 
 @batch.command(
     epilog=examples(
-        "innkeeper batch rows.jsonl --out prompts.parquet",
-        "innkeeper batch rows.jsonl --sample 100 --summary look.html",
-        "innkeeper batch cards/ questions.jsonl --model gpt-4o --form body --provider openai --out batch.jsonl",
-        "cat rows.jsonl | innkeeper batch - --out - --errors bad.jsonl",
+        "innkeeper batch build rows.jsonl --out prompts.parquet",
+        "innkeeper batch build rows.jsonl --sample 100 --summary look.html",
+        "innkeeper batch build cards/ questions.jsonl --model gpt-4o --form body --provider openai --out batch.jsonl",
+        "cat rows.jsonl | innkeeper batch build - --out - --errors bad.jsonl",
     )
 )
 @click.argument("rows", nargs=-1, required=True, metavar="ROWS...", shell_complete=completion.files)

@@ -1,4 +1,4 @@
-"""``innkeeper batch run`` and ``batch compare``: prompts of a dataset are sent, and two outputs are compared."""
+"""``innkeeper batch run`` and ``batch diff``: prompts of a dataset are sent, and two outputs are compared."""
 
 from __future__ import annotations
 
@@ -75,11 +75,11 @@ def run(rows: tuple[str, ...], *, output: str, force: bool, as_json: bool, **opt
     return int(bool(report.errors))
 
 
-@click.command(epilog=examples("innkeeper batch compare old.parquet new.parquet"))
+@click.command(epilog=examples("innkeeper batch diff old.parquet new.parquet"))
 @click.argument("before", metavar="A", shell_complete=completion.files)
 @click.argument("after", metavar="B", shell_complete=completion.files)
 @json_option
-def compare(before: str, after: str, *, as_json: bool) -> int:
+def diff(before: str, after: str, *, as_json: bool) -> int:
     """Compare two outputs row by row: prompts, tokens, cost, answers. Exits with 1 if any row differs.
 
     A and B are files that `innkeeper batch` wrote, of any kind; rows are joined by their ids.

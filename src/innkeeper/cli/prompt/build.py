@@ -1,4 +1,4 @@
-"""``innkeeper build``, ``innkeeper replay`` and ``innkeeper parity``: a prompt from files, and recorded ones built again.
+"""``innkeeper build``, ``innkeeper replay`` and ``innkeeper admin parity``: a prompt from files, and recorded ones built again.
 
 Build shows people a table and gives programs JSON. Replay builds a recorded prompt again and says whether it gives the same
 bytes. Parity runs golden cases of the original systems and shows every disagreement.
@@ -31,7 +31,12 @@ if TYPE_CHECKING:
     from innkeeper.taverns.profiles.profile import Profile
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "innkeeper build wenna.png evening.jsonl --explain",
+        'innkeeper build wenna.png --message "Is the reef safe?" --dialect anthropic',
+    )
+)
 @click.argument("files", nargs=-1, shell_complete=completion.cards)
 @asset_options
 @install_options
@@ -237,7 +242,7 @@ def replay(files: tuple[str, ...], lines: tuple[int, ...], *, as_json: bool) -> 
         print_result(facts, words, as_json=as_json)
 
 
-@click.command()
+@click.command(epilog=examples("innkeeper admin parity tests/vectors --tavern silly"))
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--tavern", help="Only cases of this tavern (silly, smart, risu).")
 @click.option("--area", help="Only cases of this area.")
@@ -264,7 +269,7 @@ def _parity_report() -> Any:
     root = Path(__file__).parents[4]
     if not (root / "scripts" / "parity").is_dir():
         message = "golden cases are run in a checkout of the project: they are not part of the installed package"
-        raise UnavailableError(message, hint="get the sources and run `innkeeper parity tests/vectors` in them")
+        raise UnavailableError(message, hint="get the sources and run `innkeeper admin parity tests/vectors` in them")
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
     return import_module("scripts.parity.report").report

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from innkeeper.cli.app.commands import CommandEntry, LazyGroup, examples, json_option
+from innkeeper.cli.app.commands import examples, json_option
 from innkeeper.cli.prompt.asset_options import asset_options, turn_options
 from innkeeper.cli.settings import completion
 
@@ -19,11 +19,10 @@ if TYPE_CHECKING:
 
 
 @click.group(
-    cls=LazyGroup,
-    entries={
-        name: CommandEntry(f"innkeeper.cli.keep.db:{name}", f"What is called library cache {name} now.")
-        for name in ("show", "rebuild")
-    },
+    epilog=examples(
+        "innkeeper cache plan monday.json tuesday.json --provider anthropic",
+        "innkeeper cache simulate wenna.png evening.jsonl --provider anthropic",
+    )
 )
 def cache() -> None:
     """See what a provider's cache does for a chat."""

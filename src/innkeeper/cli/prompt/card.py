@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 import msgspec
 
-from innkeeper.cli.app.commands import json_option
+from innkeeper.cli.app.commands import examples, json_option
 from innkeeper.cli.settings.completion import cards
 
 if TYPE_CHECKING:
@@ -48,7 +48,13 @@ lenient_option = click.option(
 )
 
 
-@click.group()
+@click.group(
+    epilog=examples(
+        "innkeeper card show wenna.png",
+        "innkeeper card check cards/*.png",
+        "innkeeper card convert wenna.png --out wenna.json",
+    )
+)
 def card() -> None:
     """Show, validate, convert and compare character cards (JSON, PNG, APNG, CHARX, BYAF).
 
@@ -56,7 +62,7 @@ def card() -> None:
     """
 
 
-@card.command()
+@card.command(epilog=examples("innkeeper card show wenna.png --full"))
 @click.argument("file", shell_complete=cards)
 @click.option("--full", is_flag=True, help="Show texts in full, up to 100,000 characters.")
 @lenient_option
@@ -70,12 +76,12 @@ def show(file: str, *, full: bool, lenient: bool, as_json: bool) -> None:
         _print_card(opened, full=full)
 
 
-@card.command()
+@card.command("check", epilog=examples("innkeeper card check wenna.png tobin.json"))
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=cards)
 @click.option("--strict", is_flag=True, help="Count warnings as errors.")
 @lenient_option
 @json_option
-def validate(files: tuple[str, ...], *, strict: bool, lenient: bool, as_json: bool) -> int:
+def check_cards(files: tuple[str, ...], *, strict: bool, lenient: bool, as_json: bool) -> int:
     """Validate cards against their specification. Exits with 65 if one violates it or cannot be read."""
     reports = [_report(file, lenient=lenient, strict=strict) for file in files]
     if as_json:
@@ -86,7 +92,7 @@ def validate(files: tuple[str, ...], *, strict: bool, lenient: bool, as_json: bo
     return SAME if all(report["ok"] for report in reports) else BROKEN
 
 
-@card.command()
+@card.command(epilog=examples("innkeeper card extract wenna.png --out wenna.json"))
 @click.argument("file", shell_complete=cards)
 @out_option
 @click.option(
@@ -113,7 +119,7 @@ def extract(file: str, out: Path | None, folder: Path | None, *, force: bool, le
         click.echo("\n".join(f"wrote {name}" for name in written))
 
 
-@card.command()
+@card.command(epilog=examples("innkeeper card embed wenna.json portrait.png --out wenna.png"))
 @click.argument("file", shell_complete=cards)
 @click.argument("image")
 @click.option("--out", "-o", type=click.Path(path_type=Path), required=True, help="The PNG to write.")
@@ -133,7 +139,7 @@ def embed(file: str, image: str, out: Path, form: str, *, force: bool, lenient: 
     _say_written(out, as_json=as_json)
 
 
-@card.command()
+@card.command(epilog=examples("innkeeper card convert wenna.png --to v2 --out wenna.json"))
 @click.argument("file", shell_complete=cards)
 @click.option("--out", "-o", type=click.Path(path_type=Path), required=True, help="The .json, .png or .charx to write.")
 @click.option("--to", "version", type=click.Choice(("v2", "v3")), help="The version of the specification.")
@@ -151,7 +157,7 @@ def convert(file: str, out: Path, version: str | None, *, force: bool, lenient: 
     _say_written(out, as_json=as_json)
 
 
-@card.command("diff")
+@card.command("diff", epilog=examples("innkeeper card diff wenna.png wenna-new.png"))
 @click.argument("before", shell_complete=cards)
 @click.argument("after", shell_complete=cards)
 @lenient_option

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from innkeeper.cli.app.commands import json_option
+from innkeeper.cli.app.commands import examples, json_option
 from innkeeper.cli.prompt.assets import AssetFiles, command_limits
 from innkeeper.prompt.allowance import BuildLimits, allowed
 from innkeeper.prompt.text import count_of
@@ -32,7 +32,7 @@ _LIMITS: Final = BuildLimits(seconds=1.75)
 """Larger limits than a build's, mostly for patterns, which are tried on texts made to be hard for them."""
 
 
-@click.command()
+@click.command(epilog=examples("innkeeper lint wenna.png harbour.json"))
 @click.argument("files", nargs=-1, required=True)
 @click.option("--model", metavar="NAME", help="The model to count tokens for.")
 @click.option("--strict", is_flag=True, help="Exit with 1 for informational findings too.")
@@ -86,12 +86,12 @@ NOBODY: Final = "Nobody"
 """The character of a scan without one."""
 
 
-@click.group()
+@click.group(epilog=examples('innkeeper lore test harbour.json --message "The bell reef?"'))
 def lore() -> None:
     """Work with lorebooks."""
 
 
-@lore.command()
+@lore.command(epilog=examples("innkeeper lore test harbour.json --chat evening.jsonl"))
 @click.argument("books", nargs=-1, required=True)
 @click.option("--chat", metavar="FILE", help="The chat to scan: JSON lines or JSON.")
 @click.option("--message", metavar="TEXT", help="What the user says now; enough for a quick try.")

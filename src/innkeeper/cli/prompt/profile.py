@@ -52,7 +52,7 @@ for _command in COMMANDS:
     profile.add_command(_command)
 
 
-@profile.command()
+@profile.command(epilog=examples("innkeeper profile new wenna wenna.png persona.json --model openrouter:z-ai/glm-4.6"))
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.argument("files", nargs=-1, required=True, shell_complete=cards)
 @click.option("--name", metavar="NAME", help="The name that clients use (default: the folder's name).")
@@ -104,7 +104,7 @@ def new(
     click.echo(f"innkeeper profile check {folder}; innkeeper serve --profile {folder}", err=True)
 
 
-@profile.command("list")
+@profile.command("list", epilog=examples("innkeeper profile list", "innkeeper profile list --stored"))
 @click.argument("folders", nargs=-1, type=click.Path(path_type=Path))
 @stored_options
 @json_option
@@ -135,7 +135,7 @@ def _list_stored(rows: list[dict[str, Any]], *, as_json: bool) -> None:
         click.echo("there is no stored profile; innkeeper profile import FOLDER stores one", err=True)
 
 
-@profile.command()
+@profile.command(epilog=examples("innkeeper profile show wenna"))
 @click.argument("profile_", metavar="PROFILE", shell_complete=profiles)
 @stored_options
 @json_option
@@ -151,7 +151,7 @@ def show(profile_: str, url: str | None, *, stored: bool, as_json: bool) -> None
         click.echo(f"{name}: {text}")
 
 
-@profile.command()
+@profile.command(epilog=examples("innkeeper profile check wenna"))
 @click.argument("profile_", metavar="PROFILE", shell_complete=profiles)
 @click.option("--message", default=TRIED, show_default=True, help="The user's message for the check.")
 @stored_options

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from innkeeper.cli.app.commands import json_option, print_result
+from innkeeper.cli.app.commands import examples, json_option, print_result
 from innkeeper.prompt.text import count_of
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def stored_rows(url: str | None) -> list[dict[str, Any]]:
         return [row._asdict() for row in store.all()]
 
 
-@click.command("import")
+@click.command("import", epilog=examples("innkeeper profile import ./wenna"))
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False, exists=True))
 @owner_options
 @_database_option
@@ -94,7 +94,7 @@ def import_(folder: Path, url: str | None, *, tenant: str, owner: str, force: bo
     print_result(row._asdict(), words, as_json=as_json)
 
 
-@click.command("export")
+@click.command("export", epilog=examples("innkeeper profile export wenna ./wenna"))
 @click.argument("name")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @_database_option
@@ -110,7 +110,7 @@ def export(name: str, folder: Path, url: str | None, *, force: bool, as_json: bo
     print_result(facts, f"wrote {count_of(len(files), 'file')} to {folder}", as_json=as_json)
 
 
-@click.command("remove")
+@click.command("remove", epilog=examples("innkeeper profile remove wenna"))
 @click.argument("name")
 @_database_option
 @json_option

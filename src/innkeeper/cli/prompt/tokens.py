@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import click
 
-from innkeeper.cli.app.commands import json_option
+from innkeeper.cli.app.commands import examples, json_option
 from innkeeper.cli.settings.completion import files, model_names, offered
 from innkeeper.prompt.allowance import AllowanceError, BuildLimits, allowed
 from innkeeper.prompt.text import count_of
@@ -48,7 +48,9 @@ MAX_TEXT_BYTES: Final = 32 * 1024 * 1024
 """The largest file or input that is counted, in bytes (`LimitError`)."""
 
 
-@click.command()
+@click.command(
+    epilog=examples("innkeeper tokens wenna.png --all", 'innkeeper tokens --text "Good evening." --model gpt-4o')
+)
 @click.argument("text", metavar="[TEXT|FILE|-]", required=False, shell_complete=files)
 @click.option(
     "--model",

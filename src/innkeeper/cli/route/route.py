@@ -1,4 +1,4 @@
-"""``innkeeper route``: explain where a request is routed, and manage the routing policies."""
+"""``innkeeper admin route``: explain where a request is routed, and manage the routing policies."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ _MODALITIES: Final = click.Choice(["chat", "image", "video"])
 
 @click.group(
     epilog=examples(
-        "innkeeper route explain --task roleplay", "innkeeper route policy set default --criteria price --attempts 2"
+        "innkeeper admin route explain --task roleplay",
+        "innkeeper admin route policy set default --criteria price --attempts 2",
     )
 )
 def route() -> None:
     """Show where requests are routed: to which model of the catalogue, at which provider or worker, and why not to others."""
 
 
-@route.command()
+@route.command(epilog=examples("innkeeper admin route explain --task roleplay"))
 @click.option("--task", default="", help="The task: roleplay, enhancement, t2i and so on (default: any).")
 @click.option("--modality", type=_MODALITIES, default="chat", show_default=True, help="What to generate.")
 @click.option(
@@ -101,13 +102,17 @@ def _deployments(modality: str, catalogue: Catalogue, workers: Iterable[WorkerRo
     return media_deployments(catalogue, known, workers, now)
 
 
-@click.group()
+@click.group(
+    epilog=examples("innkeeper admin route policy list", "innkeeper admin route policy set default --criteria price")
+)
 def policy() -> None:
     """Manage routing policies, for a task, a modality or all requests: criteria, attempts, time, money."""
 
 
 POLICIES: Final = RowKind(
     "RoutePolicyStore",
+    "admin route policy",
+    "default",
     "policies",
     "NAME",
     {

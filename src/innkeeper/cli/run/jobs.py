@@ -155,16 +155,16 @@ def _say(job: Job, files: list[Path]) -> None:
     for note in job.notes:
         click.echo(f"  {note['parameter']}: asked {note['asked']}, sent {note['sent']}: {note['reason']}", err=True)
     if job.error_message:
-        again = f"; `innkeeper job retry {job.id}` asks again" if job.retryable else ""
+        again = f"; `innkeeper admin job retry {job.id}` asks again" if job.retryable else ""
         click.echo(f"  {job.error_kind}: {job.error_message}{again}", err=True)
 
 
-@click.group(epilog=examples("innkeeper job list", "innkeeper job show 01ABC", "innkeeper job work"))
+@click.group(epilog=examples("innkeeper admin job list", "innkeeper admin job show 01ABC", "innkeeper admin job run"))
 def job() -> None:
     """List, show, cancel, retry and run the jobs that generate images and videos."""
 
 
-@job.command("list")
+@job.command("list", epilog=examples("innkeeper admin job list --state failed"))
 @click.option("--state", help="Only jobs in this state.")
 @click.option("--limit", type=click.IntRange(1, 1_000), default=20, show_default=True, help="Maximum number of jobs.")
 @database_options
@@ -188,7 +188,7 @@ def list_(state: str | None, limit: int, url: str | None, *, as_json: bool) -> N
     )
 
 
-@job.command()
+@job.command(epilog=examples("innkeeper admin job show 01ABC"))
 @click.argument("job_id")
 @database_options
 def show(job_id: str, url: str | None, *, as_json: bool) -> None:
@@ -207,7 +207,7 @@ def show(job_id: str, url: str | None, *, as_json: bool) -> None:
     )
 
 
-@job.command()
+@job.command(epilog=examples("innkeeper admin job cancel 01ABC"))
 @click.argument("job_id")
 @database_options
 def cancel(job_id: str, url: str | None, *, as_json: bool) -> None:
@@ -220,7 +220,7 @@ def cancel(job_id: str, url: str | None, *, as_json: bool) -> None:
     print_json(record.to_dict()) if as_json else _say(record, [])
 
 
-@job.command()
+@job.command(epilog=examples("innkeeper admin job retry 01ABC"))
 @click.argument("job_id")
 @click.option("--anew", is_flag=True, help="Ask again for what the provider still has; it is paid again.")
 @_allow_host
@@ -232,7 +232,7 @@ def retry(job_id: str, url: str | None, *, anew: bool, allow_hosts: tuple[str, .
     print_json(record.to_dict()) if as_json else _say(record, [])
 
 
-@job.command()
+@job.command(epilog=examples("innkeeper admin job letters --send-again"))
 @click.option("--send-again", is_flag=True, help="Queue all of them to be sent once more.")
 @database_options
 def letters(url: str | None, *, send_again: bool, as_json: bool) -> None:
@@ -251,11 +251,11 @@ def letters(url: str | None, *, send_again: bool, as_json: bool) -> None:
         print_table(names, [tuple(row.values()) for row in rows])
 
 
-@job.command()
+@job.command(epilog=examples("innkeeper admin job run --threads 2"))
 @click.option("--threads", type=click.IntRange(1, 256), default=8, show_default=True, help="Jobs to run at once.")
 @click.option("--until-idle", is_flag=True, help="Stop when no job is waiting.")
 @database_options
-def work(threads: int, url: str | None, *, until_idle: bool, as_json: bool) -> None:
+def run(threads: int, url: str | None, *, until_idle: bool, as_json: bool) -> None:
     """Run jobs until stopped (SIGTERM, Ctrl-C). Any number of these processes may share one database, and wait for its server.
 
     They yield the processor to services on the same machine, whose callers wait.
@@ -302,7 +302,7 @@ def _once_reached(open_jobs: Callable[[], MediaJobs]) -> MediaJobs:
 _RETRY_SECONDS: Final = 1.0
 
 
-@job.command()
+@job.command(epilog=examples("innkeeper admin job purge 2026-01-01"))
 @click.argument("before")
 @database_options
 def purge(before: str, url: str | None, *, as_json: bool) -> None:

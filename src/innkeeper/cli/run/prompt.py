@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from innkeeper.cli.app.commands import CommandEntry, LazyGroup, examples
+from innkeeper.cli.app.commands import examples
 from innkeeper.cli.keep.library import database_options, opened, read_bytes, read_text
 
 if TYPE_CHECKING:
@@ -29,19 +29,12 @@ _SECONDS: Final = 120.0
 _RUN: Final = "/prompt.v1.PromptService/Run"
 
 
-@click.group(
-    cls=LazyGroup, entries={"prompt": CommandEntry("innkeeper.cli.run.prompt:prompt", "Run tools that are models.")}
-)
-def admin() -> None:
-    """Run prompts of the library."""
-
-
-@click.group(cls=LazyGroup, entries={"run": CommandEntry("innkeeper.cli.run.prompt:run", "Run a tool, once.")})
+@click.group(epilog=examples('innkeeper admin prompt run --tool-name local --input "Say hello."'))
 def prompt() -> None:
     """Run tools that are models."""
 
 
-@click.command(
+@prompt.command(
     epilog=examples(
         'innkeeper admin prompt run --tool-name local --input "Say hello."',
         "innkeeper admin prompt run --tool-name gemma --input-file letter.txt --temperature 0.7 --json",

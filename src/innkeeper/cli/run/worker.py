@@ -1,4 +1,4 @@
-"""``innkeeper worker``: a pure-inference worker on this machine."""
+"""``innkeeper admin worker run``: a pure-inference worker on this machine."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ INVITATION: Final = "INNKEEPER_WORKER_INVITATION"
 
 
 @click.command(
+    "run",
     epilog=examples(
-        "innkeeper worker",
-        "innkeeper worker --model big=http://127.0.0.1:8080:qwen --slots 4",
-        "innkeeper worker --kind image --model sdxl=a1111:http://127.0.0.1:7860",
-        "INNKEEPER_WORKER_INVITATION=... innkeeper worker --join http://inn.lan:8050 --host 10.0.0.5",
-    )
+        "innkeeper admin worker run",
+        "innkeeper admin worker run --model big=http://127.0.0.1:8080:qwen --slots 4",
+        "innkeeper admin worker run --kind image --model sdxl=a1111:http://127.0.0.1:7860",
+        "INNKEEPER_WORKER_INVITATION=... innkeeper admin worker run --join http://inn.lan:8050 --host 10.0.0.5",
+    ),
 )
 @click.option(
     "--host", default="127.0.0.1", show_default=True, help="Address to listen on; any but this machine's needs a key."
@@ -52,7 +53,7 @@ INVITATION: Final = "INNKEEPER_WORKER_INVITATION"
     help="The file with the enrolment (default: in Innkeeper's folder).",
 )
 @json_option
-def worker(  # noqa: PLR0913 - one argument an option
+def run(  # noqa: PLR0913 - one argument an option
     *,
     host: str,
     port: int,
@@ -165,7 +166,7 @@ def _membership(service: str, url: str, path: Path | None, report: dict[str, Any
         return membership
     invitation = os.environ.get(INVITATION, "").strip()
     if not invitation:
-        hint = f"`innkeeper library worker invite` makes one; put it into {INVITATION}"
+        hint = f"`innkeeper admin worker invite` makes one; put it into {INVITATION}"
         raise UsageError("an invitation is needed to join a service", hint=hint)
     made = enrol(service, url, invitation, report)
     made.keep(file)

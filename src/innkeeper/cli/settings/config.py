@@ -34,10 +34,15 @@ def config() -> None:
     """
 
 
-@config.command()
+@config.command(epilog=examples("innkeeper config show", "innkeeper config show model"))
+@click.argument("name", required=False, shell_complete=setting_names)
 @json_option
-def show(*, as_json: bool) -> None:
-    """Show every setting: its value, and where it comes from."""
+def show(name: str | None, *, as_json: bool) -> None:
+    """Show every setting: its value, and where it comes from. With NAME, print that setting's value alone."""
+    if name is not None:
+        value = _setting(name)
+        click.echo(json.dumps(_facts(value)) if as_json else _shown(value.value))
+        return
     values = list(UserSettings.read().values())
     if as_json:
         click.echo(json.dumps({"path": str(config_file()), "settings": [_facts(value) for value in values]}))
@@ -56,24 +61,19 @@ def show(*, as_json: bool) -> None:
     print_table(console(), table)
 
 
-@config.command()
-@click.argument("name", shell_complete=setting_names)
-@json_option
-def get(name: str, *, as_json: bool) -> None:
-    """Print the value of the setting NAME; an empty line if it has none."""
+def _setting(name: str) -> SettingValue:
+    """Return a setting with its value. Raises `UnknownNameError`."""
     settings = UserSettings.read()
     if name in SETTINGS:
-        value = settings.value(name)
-    else:
-        reader_of(name)  # raises for what is no name at all
-        known = {value.name: value for value in settings.values()}
-        if name not in known:
-            raise UnknownNameError("setting", name, known)
-        value = known[name]
-    click.echo(json.dumps(_facts(value)) if as_json else _shown(value.value))
+        return settings.value(name)
+    reader_of(name)  # raises for what is no name at all
+    known = {value.name: value for value in settings.values()}
+    if name not in known:
+        raise UnknownNameError("setting", name, known)
+    return known[name]
 
 
-@config.command("set")
+@config.command("set", epilog=examples("innkeeper config set model ollama:llama3.2:3b"))
 @click.argument("name", shell_complete=setting_names)
 @click.argument("value", shell_complete=setting_values)
 @json_option
@@ -93,10 +93,10 @@ def set_(name: str, value: str, *, as_json: bool) -> None:
     click.echo(json.dumps(facts) if as_json else f"{name} = {_shown(written)}  ({path})")
 
 
-@config.command()
+@config.command(epilog=examples("innkeeper config remove model"))
 @click.argument("name", shell_complete=setting_names)
 @json_option
-def unset(name: str, *, as_json: bool) -> None:
+def remove(name: str, *, as_json: bool) -> None:
     """Remove the setting NAME from the configuration file."""
     path = config_file()
     with _changed(path) as document:
@@ -111,7 +111,7 @@ def unset(name: str, *, as_json: bool) -> None:
     click.echo(json.dumps({"name": name, "path": str(path)}) if as_json else f"{name}: taken out of {path}")
 
 
-@config.command()
+@config.command(epilog=examples("innkeeper config edit"))
 def edit() -> None:
     """Open the configuration file in your editor ($VISUAL or $EDITOR), then report invalid settings."""
     path = config_file()
@@ -124,7 +124,7 @@ def edit() -> None:
     click.echo(str(path))
 
 
-@config.command("path")
+@config.command("path", epilog=examples("innkeeper config path"))
 def path_() -> None:
     """Print the path of the configuration file, whether it exists or not."""
     click.echo(str(config_file()))

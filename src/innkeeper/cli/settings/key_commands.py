@@ -31,7 +31,11 @@ def keys() -> None:
     """
 
 
-@keys.command("set", context_settings={"ignore_unknown_options": True})
+@keys.command(
+    "set",
+    context_settings={"ignore_unknown_options": True},
+    epilog=examples("innkeeper keys set openrouter", "innkeeper keys set llm.example.org < key.txt"),
+)
 @click.argument("name", shell_complete=offered(_providers))
 @click.argument("more", nargs=-1, type=click.UNPROCESSED, metavar="")
 @json_option
@@ -64,7 +68,7 @@ def _used_for(name: str) -> str:
     return str({**PROVIDERS, **UserSettings.read().table("providers")}.get(name, name))
 
 
-@keys.command("list")
+@keys.command("list", epilog=examples("innkeeper keys list"))
 @json_option
 def list_(*, as_json: bool) -> None:
     """List the names of the stored keys, where each is stored, and what it is used for."""
@@ -80,7 +84,7 @@ def list_(*, as_json: bool) -> None:
         click.echo(f"{key.name}: in {key.place}, for {_used_for(key.name)}")
 
 
-@keys.command()
+@keys.command(epilog=examples("innkeeper keys remove openrouter"))
 @click.argument("name", shell_complete=offered(_stored))
 @json_option
 def remove(name: str, *, as_json: bool) -> None:

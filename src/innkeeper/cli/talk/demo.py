@@ -54,7 +54,7 @@ WINDOW: Final = 2048
 TEMPERATURE: Final = 0.3
 
 
-@click.command()
+@click.command(epilog=example_lines("innkeeper demo", "innkeeper demo --tavern smart --no-model"))
 @click.option("--seed", type=int, default=7, show_default=True, help="What all chance is drawn from, the model's too.")
 @click.option("--max-tokens", type=int, default=48, show_default=True, help="How long the answer may be.")
 @click.option(

@@ -32,7 +32,7 @@ def log() -> None:
     """
 
 
-@log.command("list")
+@log.command("list", epilog=examples("innkeeper log list"))
 @click.option("-n", "--limit", type=click.IntRange(1), default=20, show_default=True, help="How many, newest first.")
 @json_option
 def list_(*, limit: int, as_json: bool) -> None:
@@ -53,7 +53,7 @@ def _about(chat: LoggedChat) -> str:
     return f"{chat.character} and {chat.user}, {lines}, {chat.model}{file}"
 
 
-@log.command()
+@log.command(epilog=examples("innkeeper log show 3"))
 @click.argument("number", type=int, required=False)
 @json_option
 def show(number: int | None, *, as_json: bool) -> None:
@@ -71,7 +71,7 @@ def show(number: int | None, *, as_json: bool) -> None:
     _print_lines(lines, chat.user)
 
 
-@log.command()
+@log.command(epilog=examples("innkeeper log search reef bell"))
 @click.argument("words", nargs=-1, required=True)
 @click.option("-n", "--limit", type=click.IntRange(1), default=20, show_default=True, help="How many, newest first.")
 @json_option
@@ -86,7 +86,7 @@ def search(words: tuple[str, ...], *, limit: int, as_json: bool) -> None:
         _print_lines(lines, "you")
 
 
-@log.command()
+@log.command(epilog=examples("innkeeper log remove 3"))
 @click.argument("numbers", type=int, nargs=-1, required=True)
 @json_option
 def remove(numbers: tuple[int, ...], *, as_json: bool) -> None:
@@ -99,7 +99,7 @@ def remove(numbers: tuple[int, ...], *, as_json: bool) -> None:
     click.echo(json.dumps({"removed": list(numbers)}) if as_json else words)
 
 
-@log.command()
+@log.command(epilog=examples("innkeeper log path"))
 def path() -> None:
     """Print where the log is, whether it exists or not."""
     from innkeeper.cli.talk.log import log_path

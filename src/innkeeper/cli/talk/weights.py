@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from innkeeper.cli.app.commands import json_option
+from innkeeper.cli.app.commands import examples, json_option
 
 if TYPE_CHECKING:
     from innkeeper.inference.local.weights import LocalModelFile
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MEGABYTE = 1_000_000
 
 
-@click.group()
+@click.group(epilog=examples("innkeeper models install", "innkeeper models list"))
 def models() -> None:
     """Install and list models that run on this machine, without a provider or a key.
 
@@ -25,7 +25,7 @@ def models() -> None:
     """
 
 
-@models.command()
+@models.command(epilog=examples("innkeeper models install", "innkeeper models install mine --from weights.gguf"))
 @click.argument("name", required=False)
 @click.option(
     "--from",
@@ -49,7 +49,7 @@ def install(name: str | None, source: Path | None, *, force: bool, as_json: bool
     _show((install_model(name, source=source, force=force),), as_json=as_json)
 
 
-@models.command("list")
+@models.command("list", epilog=examples("innkeeper models list"))
 @click.option("--no-check", is_flag=True, help="Do not read the files to compare their checksums.")
 @json_option
 def list_(*, no_check: bool, as_json: bool) -> int:

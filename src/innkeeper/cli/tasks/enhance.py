@@ -1,4 +1,4 @@
-"""``innkeeper enhance-prompt``: a short idea made into a prompt for an image or video model."""
+"""``innkeeper fn enhance-prompt``: a short idea made into a prompt for an image or video model."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _NAMES: Final = {
 @click.command(
     "enhance-prompt",
     epilog=examples(
-        'innkeeper enhance-prompt "a fox in the snow"',
-        'innkeeper enhance-prompt "a fox in the snow" --job-type wan_video_high --json',
-        'innkeeper enhance-prompt "a fox" --remote http://127.0.0.1:8050',
+        'innkeeper fn enhance-prompt "a fox in the snow"',
+        'innkeeper fn enhance-prompt "a fox in the snow" --job-type wan_video_high --json',
+        'innkeeper fn enhance-prompt "a fox" --remote http://127.0.0.1:8050',
     ),
 )
 @click.argument("prompt", default="")

@@ -1,4 +1,4 @@
-"""``innkeeper queue-job``, ``fal-image``, ``replicate-image`` and ``get-active-worker-url``: functions of the document."""
+"""``innkeeper fn queue-job``, ``fal-image``, ``replicate-image`` and ``get-active-worker-url``: functions of the document."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _job_options(command: Any) -> Any:
     return database_options(command)
 
 
-@click.command("queue-job", epilog=examples('innkeeper queue-job "a red barn at dawn" --job-type sdxl_image_fast'))
+@click.command("queue-job", epilog=examples('innkeeper fn queue-job "a red barn at dawn" --job-type sdxl_image_fast'))
 @click.argument("prompt")
 @click.option(
     "--job-type", default="sdxl_image_fast", show_default=True, help="sdxl_image_high, wan_video_fast and so on."
@@ -51,7 +51,7 @@ def queue_job(prompt: str, **options: Any) -> int:
     return _made("queue-job", None, prompt, options)
 
 
-@click.command("fal-image", epilog=examples('innkeeper fal-image "a red barn" --model fal-ai/flux/dev'))
+@click.command("fal-image", epilog=examples('innkeeper fn fal-image "a red barn" --model fal-ai/flux/dev'))
 @click.argument("prompt")
 @click.option("--modality", type=click.Choice(["image", "video"]), help="What to generate.")
 @_job_options
@@ -60,7 +60,9 @@ def fal_image(prompt: str, **options: Any) -> int:
     return _made("fal-image", "fal", prompt, options)
 
 
-@click.command("replicate-image", epilog=examples('innkeeper replicate-image "a red barn" --model stability-ai/sdxl'))
+@click.command(
+    "replicate-image", epilog=examples('innkeeper fn replicate-image "a red barn" --model stability-ai/sdxl')
+)
 @click.argument("prompt")
 @_job_options
 def replicate_image(prompt: str, **options: Any) -> int:
@@ -122,7 +124,7 @@ def _here(body: Mapping[str, Any], provider: str | None, options: Mapping[str, A
 
 
 @click.command(
-    "get-active-worker-url", epilog=examples("innkeeper get-active-worker-url chat --database library.db --json")
+    "get-active-worker-url", epilog=examples("innkeeper fn get-active-worker-url chat --database library.db --json")
 )
 @click.argument("worker_type", default="wan")
 @click.option("--remote", metavar="URL", help="Send the request to the service at this address.")

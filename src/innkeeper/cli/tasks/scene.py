@@ -1,4 +1,4 @@
-"""``innkeeper generate-scene``: a moment of a story made into a prompt with numbered figures, and into a picture."""
+"""``innkeeper fn generate-scene``: a moment of a story made into a prompt with numbered figures, and into a picture."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _STYLES: Final = ("character_only", "pov", "both_characters")
 @click.command(
     "generate-scene",
     epilog=examples(
-        'innkeeper generate-scene "*She opens the door of a dim kitchen.*" --told Mira --out scene.png',
-        "innkeeper generate-scene --conversation 01ABC --style both_characters",
-        'innkeeper generate-scene --change 01DEF --override "make it night"',
+        'innkeeper fn generate-scene "*She opens the door of a dim kitchen.*" --told Mira --out scene.png',
+        "innkeeper fn generate-scene --conversation 01ABC --style both_characters",
+        'innkeeper fn generate-scene --change 01DEF --override "make it night"',
     ),
 )
 @click.argument("message", default="")

@@ -1,4 +1,4 @@
-"""``innkeeper playground-chat``, ``roleplay-chat`` and ``character-suggestions``: conversations and characters of the library."""
+"""``innkeeper fn playground-chat``, ``roleplay-chat``, ``character-suggestions``: the library's conversations and characters."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def _turn_options(command: F) -> F:
 @click.command(
     "playground-chat",
     epilog=examples(
-        'innkeeper playground-chat "Where is the inn?"',
-        'innkeeper playground-chat "And how far is that?" --conversation ID --json',
+        'innkeeper fn playground-chat "Where is the inn?"',
+        'innkeeper fn playground-chat "And how far is that?" --conversation ID --json',
     ),
 )
 @click.argument("message", default="")
@@ -72,9 +72,9 @@ def playground_chat(message: str, *, as_json: bool, **options: Any) -> int:
 @click.command(
     "roleplay-chat",
     epilog=examples(
-        "innkeeper roleplay-chat --card mira.png --kickoff",
-        'innkeeper roleplay-chat "Hello" --character ID --remember "Tomas is afraid of water"',
-        'innkeeper roleplay-chat "Hello" --card mira.json --remote http://127.0.0.1:8050',
+        "innkeeper fn roleplay-chat --card mira.png --kickoff",
+        'innkeeper fn roleplay-chat "Hello" --character ID --remember "Tomas is afraid of water"',
+        'innkeeper fn roleplay-chat "Hello" --card mira.json --remote http://127.0.0.1:8050',
     ),
 )
 @click.argument("message", default="")
@@ -135,8 +135,8 @@ def card_character(path: Path) -> dict[str, Any]:
 @click.command(
     "character-suggestions",
     epilog=examples(
-        'innkeeper character-suggestions Mira --type traits --description "A ferrywoman"',
-        "innkeeper character-suggestions Mira --json",
+        'innkeeper fn character-suggestions Mira --type traits --description "A ferrywoman"',
+        "innkeeper fn character-suggestions Mira --json",
     ),
 )
 @click.argument("name", default="")

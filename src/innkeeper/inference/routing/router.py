@@ -43,7 +43,7 @@ MAX_POOLS: Final = 256
 class NoRouteError(UnavailableError):
     """No deployment may be asked. ``details`` count by reason those that were passed over; ``trace`` tells of attempts."""
 
-    HINT = "`innkeeper route explain` tells of each why"
+    HINT = "`innkeeper admin route explain` tells of each why"
 
     def __init__(self, message: str, trace: RouteTrace, **kwargs: Any) -> None:
         if "price_unknown" in trace.skipped:

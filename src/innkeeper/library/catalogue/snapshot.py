@@ -83,7 +83,7 @@ def damaged(message: str, asset: str | None = None) -> FormatError:
     return FormatError(
         message,
         where=None if asset is None else Where(asset),
-        hint="`innkeeper library cache rebuild` writes a new one",
+        hint="`innkeeper admin cache rebuild` writes a new one",
     )
 
 

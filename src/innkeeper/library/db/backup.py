@@ -92,7 +92,7 @@ def verify(path: str | os.PathLike[str]) -> Backup:
     backup_path, where = Path(path), Where(asset=os.fspath(path))
     if not backup_path.is_file():
         raise FormatError(
-            "there is no such file", where=where, hint="name the file that `innkeeper library db backup` wrote"
+            "there is no such file", where=where, hint="name the file that `innkeeper admin db backup` wrote"
         )
     with translated(str(backup_path)), backup_path.open("rb") as file:
         head = file.read(len(_MAGIC))

@@ -58,7 +58,7 @@ def check_address(asset: str, url: str | None) -> None:
         sound = False
     if not sound or parts.username is not None or parts.query or parts.fragment:
         message = "base_url is an http or https address without user, password, query and fragment"
-        hint = "`innkeeper library vault set NAME` keeps a secret, and secret_name names it"
+        hint = "`innkeeper admin vault set NAME` keeps a secret, and secret_name names it"
         raise FieldError(message, where=Where(asset=asset, path="base_url"), hint=hint)
 
 

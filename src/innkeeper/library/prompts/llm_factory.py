@@ -88,10 +88,10 @@ class LLMFactory:
             raise ConfigError("there is no tool to run: its configuration is missing")
         name, model_name = config.provider.strip().lower(), model or config.model
         if not model_name:
-            hint = f"`innkeeper library tool set {config.name} --model NAME`"
+            hint = f"`innkeeper admin tool set {config.name} --model NAME`"
             raise ConfigError(f"the tool {config.name!r} names no model for its provider {name!r}", hint=hint)
         if not name:
-            hint = f"`innkeeper library tool set {config.name} --setting provider='\"openai\"'`"
+            hint = f"`innkeeper admin tool set {config.name} --setting provider='\"openai\"'`"
             raise ConfigError(f"the tool {config.name!r} names no provider", hint=hint)
         if name == LOCAL:
             return self._local(model_name)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class ToolNotFoundError(NotFoundError):
     """There is no tool of this name, or it is switched off."""
 
-    HINT = "`innkeeper library tool list` shows those that there are"
+    HINT = "`innkeeper admin tool list` shows those that there are"
 
     def __init__(self, name: str, **kwargs: Any) -> None:
         super().__init__(f"tool {name!r} not found", code="tool_not_found", **kwargs)
@@ -147,7 +147,7 @@ class Tools:
             with near_names(name, lambda: (each.name for each in store.list())):
                 raise ToolNotFoundError(name) from error
         if not row.is_active:
-            raise ToolNotFoundError(name, hint=f"it is switched off: `innkeeper library tool set {name} --active`")
+            raise ToolNotFoundError(name, hint=f"it is switched off: `innkeeper admin tool set {name} --active`")
         return ToolConfig.of_row(row)
 
 

@@ -348,7 +348,7 @@ class TemplateStore:
         template_id = _template_id(connection, name)
         if template_id is None:
             raise NotFoundError(
-                f"there is no template {name!r}", hint="`innkeeper library template list` shows what there is"
+                f"there is no template {name!r}", hint="`innkeeper admin template list` shows what there is"
             )
         return template_id
 

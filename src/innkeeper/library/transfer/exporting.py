@@ -96,10 +96,10 @@ EXPORTED: Final = frozenset(
 )
 """The tables whose rows an export has."""
 
-_DATA: Final = "data of people and logs: `innkeeper library db backup` has them"
+_DATA: Final = "data of people and logs: `innkeeper admin db backup` has them"
 _SECRET: Final = "looks like a secret: keep it in the vault, and name it there"  # noqa: S105 - a sentence
 _WHY: Final = {
-    "secrets": "values of the vault are in no export: set them again with `innkeeper library vault set`",
+    "secrets": "values of the vault are in no export: set them again with `innkeeper admin vault set`",
     "profiles": "profiles are folders: `innkeeper profile` writes them",
     "profile_files": "files of profiles",
     "label_events": "history stays where it happened",

@@ -35,7 +35,7 @@ MOST_KEYS: Final = 64
 _LEAST_BYTES: Final = 8
 """Different bytes of a key at least: by chance, not one of 10^36 keys has fewer."""
 
-_MAKE: Final = "`innkeeper library vault init` makes one"
+_MAKE: Final = "`innkeeper admin vault init` makes one"
 _MOST_BYTES: Final = 16_384
 _SERVICE: Final = "innkeeper"
 _ACCOUNT: Final = "vault"

@@ -100,7 +100,7 @@ class Vault:
             fresh = first_key(self.keys)
         if fresh is not None:
             return fresh.primary.id
-        hint = "`innkeeper library vault rotate` makes a new key and seals everything anew"
+        hint = "`innkeeper admin vault rotate` makes a new key and seals everything anew"
         raise VaultError("there is a key of the vault already", where=Where(asset=self.keys.location), hint=hint)
 
     def set(self, name: str, value: Secret | str, *, who: str = "") -> SecretEntry:
@@ -244,7 +244,7 @@ class Vault:
         except VaultError as error:
             return VaultFinding(error.kind, name, error.message, hint=error.hint or "")
         if key_id != ring.primary.id:
-            hint = "`innkeeper library vault rotate` seals everything with the newest key"
+            hint = "`innkeeper admin vault rotate` seals everything with the newest key"
             return VaultFinding("older_key", name, f"opens with the older key {key_id}", ok=True, hint=hint)
         return VaultFinding("opens", name, "opens", ok=True)
 
@@ -254,7 +254,7 @@ class Vault:
                 "unset",
                 entry.name,
                 f"not set; wanted by {', '.join(entry.providers)}",
-                hint=f"`innkeeper library vault set {entry.name}` reads it from the terminal or from its input",
+                hint=f"`innkeeper admin vault set {entry.name}` reads it from the terminal or from its input",
             )
             for entry in self.list()
             if not entry.is_set
@@ -267,7 +267,7 @@ class Vault:
             yield
         except NotFoundError:
             names = (entry.name for entry in self.list() if entry.is_set)
-            hint = "`innkeeper library vault list` shows what is set"
+            hint = "`innkeeper admin vault list` shows what is set"
             missing = NotFoundError(f"there is no secret {name[:128]!r}", hint=hint)
             raise with_near(missing, name, names) from None
 

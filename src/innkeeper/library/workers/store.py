@@ -43,7 +43,7 @@ class WorkerTokenError(UsageError):
     """A token that no invitation or worker has, that was used, or whose time is over; it is not told which."""
 
     http_status = 401
-    HINT = "`innkeeper library worker invite` makes a token that works once"
+    HINT = "`innkeeper admin worker invite` makes a token that works once"
 
 
 class WorkerReport(NamedTuple):

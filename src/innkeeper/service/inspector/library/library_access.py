@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _TRIES: Final = 3
-_MAKE: Final = "`innkeeper library db upgrade` makes one, `innkeeper library template import --builtin` fills it"
+_MAKE: Final = "`innkeeper admin db upgrade` makes one, `innkeeper admin template import --builtin` fills it"
 
 
 class LibraryAccess:
