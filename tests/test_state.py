@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from functools import cache
 from importlib.metadata import packages_distributions
 from importlib.util import find_spec
 from typing import Final
@@ -23,9 +24,13 @@ README: Final = (ROOT / "README.md").read_text("utf-8")
 COMPARISON: Final = (ROOT / "docs" / "comparison.md").read_text("utf-8")
 PYPROJECT: Final = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
 FOR_DEVELOPERS: Final = {"docs", "test", "dev"}
-SOURCES: Final = "\n".join(
-    path.read_text("utf-8") for path in (ROOT / "src" / "innkeeper").rglob("*") if path.suffix in {".py", ".json"}
-)
+
+
+@cache
+def sources() -> str:
+    """All that the package is made of, in one text."""
+    files = (ROOT / "src" / "innkeeper").rglob("*")
+    return "\n".join(path.read_text("utf-8") for path in files if path.suffix in {".py", ".json"})
 
 
 def requirements(extra: str) -> set[str]:
@@ -37,14 +42,16 @@ def requirements(extra: str) -> set[str]:
     return names
 
 
-INSTALLED: Final = {
-    module: {name.lower().replace("_", "-") for name in names} for module, names in packages_distributions().items()
-}
+@cache
+def installed() -> dict[str, set[str]]:
+    """The distributions of each module that is installed."""
+    found = packages_distributions().items()
+    return {module: {name.lower().replace("_", "-") for name in names} for module, names in found}
 
 
 def modules(distribution: str) -> set[str]:
     """The modules of a distribution: those that are installed, else the one of its name."""
-    there = {module for module, names in INSTALLED.items() if distribution in names}
+    there = {module for module, names in installed().items() if distribution in names}
     return there or {distribution.replace("-", "_")}
 
 
@@ -59,7 +66,7 @@ def test_extras_are_listed() -> None:
 def test_what_extras_bring_is_used(extra: str) -> None:
     """Each distribution of an extra has a module that the source names."""
     used = {
-        name for name in requirements(extra) if any(re.search(rf"\b{module}\b", SOURCES) for module in modules(name))
+        name for name in requirements(extra) if any(re.search(rf"\b{module}\b", sources()) for module in modules(name))
     }
     assert requirements(extra) - used == set()
 

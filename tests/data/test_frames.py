@@ -7,7 +7,7 @@ import pytest
 
 from innkeeper.data import BatchSettings, build_batch, build_frame, frames
 from innkeeper.prompt import UsageError
-from tests.data.test_run import EXPECTED, ROWS, SETTINGS, here
+from tests.data.test_run import ROWS, SETTINGS, expected, here
 
 
 class HereBuilders:
@@ -54,7 +54,7 @@ def test_arrow() -> None:
         return bars[-1]
 
     made = build_frame(pa.Table.from_pylist(ROWS), SETTINGS, bar=bar)
-    assert made.drop_columns(["error"]).to_pylist() == EXPECTED
+    assert made.drop_columns(["error"]).to_pylist() == expected()
     assert [(one.total, one.unit, one.seen, one.closed) for one in bars] == [(23, "row", 23, True)]
 
 
@@ -64,7 +64,7 @@ def test_data_frames(kind: str) -> None:
     library = pytest.importorskip(kind, reason=f"{kind} is not installed")
     made = build_frame(library.DataFrame(ROWS), **SETTINGS.request)
     assert type(made).__module__.startswith(kind)
-    assert list(made["fingerprint"]) == [row["fingerprint"] for row in EXPECTED]
+    assert list(made["fingerprint"]) == [row["fingerprint"] for row in expected()]
 
 
 def test_no_rows_and_no_frame() -> None:

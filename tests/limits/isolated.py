@@ -23,9 +23,10 @@ from typing import Any, Final
 from innkeeper.cli.app.root import INTERNAL
 from innkeeper.cli.app.root import main as command_line
 from innkeeper.prompt import BuildRequest, InnkeeperError, PipelineError
-from innkeeper.service import Gateway, Request
+from innkeeper.service import Request
 from innkeeper.taverns import TAVERNS
 from tests.limits.hostile import Hostile, hostile_requests
+from tests.service.gateway.calls import gateway
 
 __all__ = ["DOORS", "MEBIBYTES", "SECONDS", "Outcome", "apart", "command", "run_apart", "warm"]
 
@@ -80,7 +81,7 @@ def command(*words: str) -> str:
 
 
 def _operation(body: bytes, path: str) -> str:
-    reply = GATEWAY.answer(Request.of("POST", f"/api/{path}", {"Content-Type": "application/json"}, body))
+    reply = gateway().answer(Request.of("POST", f"/api/{path}", {"Content-Type": "application/json"}, body))
     return "built" if reply.status == 200 else f"status {reply.status}"
 
 
@@ -89,7 +90,6 @@ DOORS: Final[dict[str, Callable[[bytes, str], str]]] = {
     "command line": _command_line,
     "operation": _operation,
 }
-GATEWAY: Final = Gateway()
 
 
 def run_apart(hostile: Hostile, door: str) -> Outcome:

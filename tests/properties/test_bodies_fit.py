@@ -20,7 +20,6 @@ from innkeeper.taverns import TAVERNS
 from innkeeper.tokens import VOCABULARIES
 from innkeeper.tokens.engines.loading import engine_of
 
-O200K: Final = engine_of(VOCABULARIES["o200k_base"])
 WORDS: Final = (
     "lantern ",
     "the ",
@@ -127,7 +126,7 @@ def leaves(value: Any, key: str = "") -> Iterator[str]:
 def tokens(value: Any) -> int:
     """Tokens of a text, or of data as JSON."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return O200K.count(text)
+    return engine_of(VOCABULARIES["o200k_base"]).count(text)
 
 
 def sizes(value: Any) -> Iterator[tuple[int, int]]:

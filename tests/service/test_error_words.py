@@ -15,10 +15,9 @@ from innkeeper.inference.requests.chat import read_chat, read_completion
 from innkeeper.inference.requests.messages import read_messages
 from innkeeper.inference.requests.responses import read_responses
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.service import Gateway
 from innkeeper.service.gateway.operations import OPERATIONS
 from innkeeper.service.operations.paths import JOBS, SCENES, STORED, TASKS, WORKERS
-from tests.service.gateway.calls import post
+from tests.service.gateway.calls import gateway, post
 
 PYTHON: Final = re.compile(
     r"<class|object at 0x|\w+Error\b|Traceback|NoneType|\bNone\b|\bnot (?:a )?(?:int|str|dict|float|bool|tuple|bytes)\b"
@@ -97,15 +96,12 @@ def test_bodies_of_operations(name: str, draw: st.DataObject) -> None:
     refused(operation.read, draw.draw(st.dictionaries(st.sampled_from(names), VALUES, max_size=3)))
 
 
-GATEWAY: Final = Gateway()
-
-
 @pytest.mark.parametrize("name", [name for name, path in OPERATIONS.items() if path.effect == "pure"])
 @given(draw=st.data())
 def test_arguments_of_the_gateway(name: str, draw: st.DataObject) -> None:
     """An operation of the gateway whose arguments hold anything of the wrong type; the original's own words stay."""
     path = OPERATIONS[name]
     arguments = draw.draw(st.fixed_dictionaries(dict.fromkeys(path.required or path.types, VALUES)))
-    status, reply = post(GATEWAY, name, json.dumps(arguments).encode())
+    status, reply = post(gateway(), name, json.dumps(arguments).encode())
     if status >= 400:
         check(reply)

@@ -7,17 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.service import Gateway
 from innkeeper.service.gateway.messages import converse
-from tests.service.gateway.calls import post
+from tests.service.gateway.calls import gateway, post
 
 TEXT = "smarttavern/macro/process_text"
-GATEWAY = Gateway()
 
 
 def said(message: Any) -> Any:
     """The answer to a message, as data."""
-    return json.loads(converse(GATEWAY, message if isinstance(message, bytes) else json.dumps(message).encode()))
+    return json.loads(converse(gateway(), message if isinstance(message, bytes) else json.dumps(message).encode()))
 
 
 @pytest.mark.parametrize("function", [TEXT, f"modules/{TEXT}", f"/{TEXT}/"])
@@ -27,7 +25,7 @@ def test_call(function: str) -> None:
     reply = said({"type": "function_call", "function": function, "params": arguments})
     assert list(reply) == ["type", "function", "success", "result"]
     assert (reply["function"], reply["success"]) == (function, True)
-    assert reply["result"] == post(GATEWAY, f"modules/{TEXT}", arguments)[1]
+    assert reply["result"] == post(gateway(), f"modules/{TEXT}", arguments)[1]
 
 
 @pytest.mark.parametrize(
