@@ -87,6 +87,15 @@ def test_ends() -> None:
         answer(CHAT, b"", JSON)
 
 
+@pytest.mark.parametrize("name", WIRES)
+@pytest.mark.parametrize("body", [{}, {"choices": []}, {"candidates": []}, {"object": "x"}], ids=json.dumps)
+@pytest.mark.parametrize("streamed", [True, False])
+def test_an_answer_without_a_message_is_none(name: str, body: dict[str, object], streamed: bool) -> None:
+    """What holds neither a message nor a reason is an error in every protocol, whole and streamed, whatever marks its end."""
+    with pytest.raises(DecodeError):
+        answer(name, sse(body, done=True), SSE) if streamed else answer(name, json.dumps(body).encode(), JSON)
+
+
 def test_error_events() -> None:
     """An event of the type error is one, whatever its data is; so is data with an error in it."""
     for raw in (b'event: error\ndata: {"message": "Full."}\n\n', b'data: {"error": "Full."}\n\n'):

@@ -73,6 +73,8 @@ class Reading(ABC):
 
     finished: bool = False
     """Whether the provider has said that the answer is whole."""
+    has_message: bool = False
+    """Whether there was a message to read, empty as it may be."""
 
     _reported: Started = Started()
     _seen: Mapping[frozenset[str], Mapping[str, Any]] = MappingProxyType({})

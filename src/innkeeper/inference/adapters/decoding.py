@@ -17,7 +17,15 @@ import msgspec
 from innkeeper.inference.adapters.adapter import Reading
 from innkeeper.inference.client.endpoint import Endpoint, decoded, error_of, sample
 from innkeeper.inference.errors import MAX_EVENT_BYTES, DecodeError, ReplyError, StreamCutError
-from innkeeper.inference.response.events import CallDelta, ModelEvent, ReasoningDelta, RefusalDelta, TextDelta
+from innkeeper.inference.response.events import (
+    CallDelta,
+    ModelEvent,
+    ReasoningDelta,
+    RefusalDelta,
+    Started,
+    TextDelta,
+    UsageReport,
+)
 from innkeeper.prompt import LimitError
 from innkeeper.prompt.errors import FormatError
 from innkeeper.prompt.text import whole_text
@@ -226,6 +234,8 @@ class AnswerDecoder:
             left = None if self.done or self._parser is None else self._parser.close()
             if left is not None:
                 yield from self._last(left)
+            if self.done and not (self._reading.has_message or self._reading.finished):
+                raise DecodeError("the provider's stream has no message", hint="is this the right kind of endpoint?")
             yield from self._heard(self._reading.end(marked=self.done))
             if not (self.done or self._reading.finished):
                 raise self._cut()
@@ -269,6 +279,7 @@ class AnswerDecoder:
 
     def _noted(self, events: Iterable[ModelEvent]) -> Iterator[ModelEvent]:
         for event in events:
+            self._reading.has_message = self._reading.has_message or not isinstance(event, (Started, UsageReport))
             if isinstance(event, TextDelta):
                 self._texts.append(event.text)
             yield event

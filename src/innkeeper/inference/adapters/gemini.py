@@ -80,7 +80,7 @@ class _GeminiReading(Reading):
         self._signature: str | None = None
 
     def whole(self, body: _Data) -> _Events:
-        if not ("candidates" in body or "promptFeedback" in body):
+        if not (mappings(body.get("candidates")) or "promptFeedback" in body):
             msg = "the provider's answer has no candidates"
             raise DecodeError(msg, hint="is this a generateContent endpoint?")
         yield from self.chunk(body, "message")

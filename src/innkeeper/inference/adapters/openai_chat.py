@@ -101,6 +101,7 @@ class ChatReading(Reading):
             yield Finished(reason="tool_calls" if self._last >= 0 else "stop")
 
     def _choice(self, choice: Mapping[str, Any]) -> Iterator[ModelEvent]:
+        self.has_message = True
         delta = choice.get("delta")
         if isinstance(delta, Mapping):
             content, logprobs = delta.get("content"), mapping(choice.get("logprobs"))

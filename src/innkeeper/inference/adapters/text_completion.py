@@ -67,6 +67,7 @@ class _Completion(Reading):
             yield Finished(reason="stop")
 
     def _choice(self, choice: _Data) -> _Events:
+        self.has_message = True
         logprobs = _logprobs(choice.get("logprobs"))
         if (written := text(choice.get("text"))) or logprobs:
             yield TextDelta(text=written, logprobs=logprobs)

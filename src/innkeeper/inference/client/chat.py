@@ -171,10 +171,8 @@ class ChatRecording(ChatReading):
         return self._fold.body() if self._whole is None else self._whole
 
     def reply(self, status: int, headers: Mapping[str, str]) -> ChatReply:
-        """Return the whole answer, once all of it was read; a stream may have had no choices."""
-        body = self.body
-        choice: Mapping[str, Any] = next(iter(body["choices"]), {"message": {}})
-        return ChatReply.with_choice(choice, Response(status, headers, body))
+        """Return the whole answer, once all of it was read."""
+        return ChatReply.with_choice(self.body["choices"][0], Response(status, headers, self.body))
 
     def chunk(self, data: Mapping[str, Any], kind: str) -> Iterator[ModelEvent]:
         """The events of one piece of a stream."""
