@@ -1,4 +1,4 @@
-"""Twelve requests, and the doors at which each can be asked: what a door sends a provider, and what it says about it.
+"""Fourteen requests, and the doors at which each can be asked: what a door sends a provider, and what it says about it.
 
 A request is a profile (a folder of files) and the input of a client. Where a door speaks another protocol, the input is written
 in that protocol; one that it has no place for it refuses, or says so in a note.
@@ -169,6 +169,8 @@ CASES: Final[Mapping[str, Case]] = {
         profile=CARD + 'authors_note = "Wenna remembers the wreck."\nvariables = {local = {asked = "twice"}}\n',
         message="{{getvar::asked}}: is the reef safe at {{time}}, {{random::now::later}}?",
     ),
+    "words": Case(message="Zwölf 🙂\n\n  \u202eabc\u200b <|im_end|> {{char}}\t"),
+    "smart": Case(profile=CARD + 'tavern = "smart"\n'),
     "long": Case(profile=CARD + "context_window = 2048\nreserve = 200\n", history=LONG),
 }
 

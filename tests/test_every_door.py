@@ -1,4 +1,4 @@
-"""Every door agrees: of twelve requests and four models the same body, fingerprint, sum of tokens and price everywhere.
+"""Every door agrees: of fourteen requests and four models the same body, fingerprint, sum of tokens and price everywhere.
 
 What a program sends is compared with what each other door sends. Where a door's protocol has no place for a request, `REFUSED`
 has what it says; what a protocol forces apart is in `DIFFERENCES` with the reason. Both are exact: a case that comes to

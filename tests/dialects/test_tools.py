@@ -8,7 +8,7 @@ from innkeeper.dialects import DIALECTS
 from innkeeper.dialects.report import Report
 from innkeeper.dialects.tools import chosen, paired, tool_fields
 from innkeeper.dialects.turn import Turn, read_turn
-from innkeeper.prompt import Message, Tool
+from innkeeper.prompt import Message, Tool, UsageError
 from tests.dialects.talks import call, message
 
 
@@ -111,7 +111,6 @@ def test_results_as_before_there_were_tools(functions: bool) -> None:
         ("add", ("tool", "add")),
         ({"type": "tool", "name": "add"}, ("tool", "add")),
         ({"type": "function", "function": {"name": "add"}}, ("tool", "add")),
-        ({"type": "function", "function": "odd"}, ("tool", "function")),
         ({"type": "none"}, ("none", None)),
         ({}, ("auto", None)),
     ],
@@ -119,6 +118,13 @@ def test_results_as_before_there_were_tools(functions: bool) -> None:
 def test_choices(choice: Any, expected: tuple[str, str | None]) -> None:
     """A tool choice in any provider's spelling."""
     assert chosen(choice) == expected
+
+
+@pytest.mark.parametrize("choice", [{"type": "function", "function": "odd"}, {"type": "tool"}, {"type": "function"}])
+def test_a_choice_of_no_tool_is_refused(choice: Any) -> None:
+    """An object that says that a tool is chosen, and not which, is not read as one of that name."""
+    with pytest.raises(UsageError, match="names no tool"):
+        chosen(choice)
 
 
 def test_a_tool_without_parameters() -> None:

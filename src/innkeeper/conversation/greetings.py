@@ -63,8 +63,8 @@ def opening_messages(request: BuildRequest, number: int, ports: Ports) -> list[M
 
 
 def greeting_messages(greetings: Sequence[str], request: BuildRequest) -> list[Message]:
-    """Return greetings as messages; in a group each has its member's name."""
-    members = [name_of(card, "") for card in cards_of(request.group)]
+    """Return greetings as messages, each with the name of the character who says it."""
+    members = [name_of(card, "") for card in cards_of(request.group)] or [name_of(request.character, "Assistant")]
     return [Message("assistant", text, name) for text, name in zip_longest(greetings, members[: len(greetings)])]
 
 

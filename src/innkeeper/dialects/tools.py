@@ -11,6 +11,7 @@ from typing import Any, Final
 from innkeeper.dialects.report import Report, jsonable
 from innkeeper.dialects.turn import FUNCTION, RESULTS, TOOL, USER, ToolCall, Turn, replace
 from innkeeper.prompt.dialect import Tool
+from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.text import scalar_text
 
@@ -142,6 +143,7 @@ def chosen(choice: Any) -> tuple[str, str | None]:
     """A neutral tool choice as ``(mode, name)``: mode is auto, none, required or tool; the name of that tool.
 
     Reads ``"auto"``, ``"none"``, ``"required"`` (or ``"any"``), a tool's name, and the objects of OpenAI and Anthropic.
+    Raises `UsageError` for an object that names neither a mode nor a tool.
     """
     if isinstance(choice, Mapping):
         function = choice.get("function")
@@ -149,6 +151,8 @@ def chosen(choice: Any) -> tuple[str, str | None]:
         if isinstance(name, str) and name:
             return "tool", scalar_text(name)
         choice = choice.get("type", "auto")
+        if choice in ("function", "tool"):
+            raise UsageError("tool_choice names no tool", where=Where(path="tool_choice"), hint="say its name")
     words = {"auto": "auto", "none": "none", "required": "required", "any": "required"}
     text = scalar_text(str(choice))
     return (words[text.lower()], None) if text.lower() in words else ("tool", text)

@@ -57,6 +57,7 @@ def test_reply(run: Run, server: EchoServer) -> None:
         (("Look:", "-"), "some text\n", "Look:\n\nsome text"),
         (("-", "What is this?"), "some text\n", "some text\n\n\nWhat is this?"),
         (("Alone.",), "not read", "Alone."),
+        ((" Alone.\t\n",), "not read", " Alone.\t\n"),
     ],
 )
 def test_standard_input(run: Run, server: EchoServer, words: tuple[str, ...], piped: str, said: str) -> None:

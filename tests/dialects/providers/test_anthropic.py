@@ -382,6 +382,14 @@ def test_request() -> None:
     assert sorted(kinds(payload.notes)) == ["loss", "loss", "repair", "repair"]
 
 
+def test_who_asks_is_sent_beside_any_metadata() -> None:
+    """Metadata of other providers neither replaces the user nor goes out, which would be an error there; a note says so."""
+    payload = ANTHROPIC.request([HELLO], model="m", options={"user": "u1", "metadata": {"a": "b"}})
+    assert payload.body["metadata"] == {"user_id": "u1"}
+    assert any("metadata" in note.message for note in payload.notes)
+    assert "metadata" not in ANTHROPIC.request([HELLO], model="m", options={"metadata": {"a": "b"}}).body
+
+
 @pytest.mark.parametrize(
     ("choice", "expected"),
     [

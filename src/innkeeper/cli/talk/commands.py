@@ -128,7 +128,7 @@ def _on_sigterm(handler: Callable[..., Any]) -> Iterator[None]:
 
 
 def _text(words: tuple[str, ...]) -> str:
-    """Return the message: the words, with the standard input in the place of a ``-`` or of nothing. Raises `UsageError`."""
+    """Return the message: the words as they are, with the standard input for a ``-`` or for nothing. Raises `UsageError`."""
     from innkeeper.cli.keep.library import read_text
 
     if not words and sys.stdin.isatty():
@@ -137,7 +137,7 @@ def _text(words: tuple[str, ...]) -> str:
     text = "\n\n".join(parts) if STDIN in words else " ".join(parts)
     if not text.strip():
         raise click.UsageError("there is nothing to say: the text is empty")
-    return text.strip()
+    return text if words[-1:] not in ((), (STDIN,)) else text.rstrip("\r\n")
 
 
 def _write(piece: str) -> None:

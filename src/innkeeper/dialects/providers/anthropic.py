@@ -103,6 +103,15 @@ def _tier(body: dict[str, Any], value: Any, report: Report) -> None:
         report.loss(f"the service tier {value!r:.40} is not sent", hint="there are auto and standard_only")
 
 
+def _metadata(body: dict[str, Any], value: Any, report: Report) -> None:
+    """Whose request it is, which is all that is taken."""
+    known = value if isinstance(value, Mapping) else {}
+    if known.get("user_id"):
+        body["metadata"] = {"user_id": known["user_id"]}
+    if known.keys() != {"user_id"}:
+        report.loss("metadata is not sent besides user_id", hint="who asks is the option 'user'")
+
+
 def _effort(body: dict[str, Any], value: Any, report: Report) -> None:
     if value == "none":
         body["thinking"] = {"type": "disabled"}
@@ -144,8 +153,9 @@ class Anthropic(BaseDialect):
         "thinking": put("thinking"),
         "reasoning_effort": _effort,
         "response_format": _response_format,
+        "metadata": _metadata,
         "user": put("metadata", "user_id"),
-        **as_is("metadata", "output_config", "cache_control", "container", "mcp_servers"),
+        **as_is("output_config", "cache_control", "container", "mcp_servers"),
         "service_tier": _tier,
         **as_is("context_management", "inference_geo"),
     }
