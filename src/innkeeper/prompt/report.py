@@ -81,11 +81,11 @@ def cell_text(cell: Cell) -> str:
     return printable(" ".join(text.split()))
 
 
-def html_page(title: str, tables: Iterable[TextTable]) -> str:
-    """Return tables as one page that loads nothing."""
+def html_page(title: str, tables: Iterable[TextTable], before: str = "") -> str:
+    """Return tables, after the HTML ``before`` them, as one page that loads nothing."""
     head = f'<!doctype html>\n<meta charset="utf-8">\n<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n'
     body = "\n".join([table.to_html() for table in tables if table.rows])
-    return f"{head}<h1>{escape(title)}</h1>\n{body}\n"
+    return f"{head}<h1>{escape(title)}</h1>\n{before}{body}\n"
 
 
 def _html(cell: Cell) -> str:
@@ -114,7 +114,7 @@ def _escaped(text: str) -> str:
 _BARS: Final = "▁▂▃▄▅▆▇█"
 _MOST_BARS: Final = 40
 _WIDTH, _HEIGHT, _EDGE = 720, 260, 40
-_COLORS: Final = ("#c2410c", "#0369a1", "#15803d", "#7e22ce", "#a16207", "#be185d")
+_COLORS: Final = ("#c2410c", "#0369a1", "#15803d", "#7e22ce", "#a16207", "#be185d", "#0f766e", "#64748b")
 
 
 def sparkline(shares: Sequence[float]) -> str:
@@ -140,6 +140,24 @@ def svg_plot(title: str, lines: Mapping[str, Sequence[float]]) -> str:
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" font-family="sans-serif" font-size="12">'
     shown = f'<title>{escape(title)}</title>\n<text x="{_EDGE}" y="16" fill="#888">{escape(title)}</text>'
     return f"{head}\n{shown}\n{marks}\n{drawn}\n</svg>\n"
+
+
+def svg_bar(title: str, parts: Mapping[str, int]) -> str:
+    """Return numbers as the parts of one bar, an SVG picture, with their names and numbers below it."""
+    whole, room, x = max(sum(parts.values()), 1), _WIDTH - 2 * _EDGE, float(_EDGE)
+    drawn = []
+    for index, (name, number) in enumerate(parts.items()):
+        color, width = _COLORS[index % len(_COLORS)], room * number / whole
+        below = f'x="{_EDGE + 160 * (index % 4)}" y="{80 + 18 * (index // 4)}"'
+        drawn += [
+            f'<rect x="{x:.1f}" y="28" width="{width:.1f}" height="28" fill="{color}"/>',
+            f'<text {below} fill="{color}">{escape(printable(name))} {number:,}</text>',
+        ]
+        x += width
+    height = 90 + 18 * (len(parts) // 4)
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif" font-size="12">'
+    shown = f'<title>{escape(title)}</title>\n<text x="{_EDGE}" y="16" fill="#888">{escape(title)}</text>'
+    return "\n".join((head, shown, *drawn, "</svg>\n"))
 
 
 def _y(share: float) -> float:

@@ -19,7 +19,7 @@ from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.prompt.dialect import known_options
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UsageError
 from innkeeper.prompt.sentinels import Sentinels, SentinelSource, strings
-from innkeeper.prompt.text import escaped
+from innkeeper.prompt.text import escaped, printable
 
 if TYPE_CHECKING:
     from innkeeper.prompt.block import Block
@@ -324,7 +324,9 @@ _TINTS: Final = {
 def plan_html(plan: Plan) -> str:
     """Return a plan's messages as an element of a page: each text in the colour of its asset, its origin on pointing at it."""
     assets = dict.fromkeys(piece.origin.asset for block in plan.sent_blocks() for piece in block.ranges())
-    legend = " ".join([f'<span style="{_TINTS.get(str(asset), "")}">{escape(str(asset))}</span>' for asset in assets])
+    legend = " ".join(
+        [f'<span style="{_TINTS.get(str(asset), "")}">{escape(printable(str(asset)))}</span>' for asset in assets]
+    )
     rows = "".join([_row_html(block) for block in plan.sent_blocks()])
     return f'<div style="color-scheme:light dark"><p>{legend}</p><table style="text-align:left">{rows}</table></div>'
 
@@ -332,7 +334,7 @@ def plan_html(plan: Plan) -> str:
 def _row_html(block: Block) -> str:
     texts = "".join(
         [
-            f'<span style="{_TINTS.get(str(piece.origin.asset), "")}" title="{escape(str(piece.origin))}">'
+            f'<span style="{_TINTS.get(str(piece.origin.asset), "")}" title="{escape(printable(str(piece.origin)))}">'
             f"{escape(escaped(piece.text))}</span>"
             for piece in block.ranges()
         ]

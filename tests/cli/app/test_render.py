@@ -250,7 +250,7 @@ def test_long_lists_are_cut() -> None:
     many, out = MOST_ROWS + 234, io.StringIO()
     plan = Plan(
         blocks=(Block(role="user", content="x"),) * many,
-        notes=(Note(NoteKind.LIMIT, "too long"),) * many,
+        notes=tuple(Note(NoteKind.LIMIT, f"too long: {n}") for n in range(many)),
         lore=SimpleNamespace(verdicts=(Lore.verdicts[0],) * many),
     )
     explain_plan(console(out), plan, figures(*(1,) * many))

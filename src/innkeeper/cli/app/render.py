@@ -6,7 +6,9 @@ control characters become visible symbols, markup stays plain text.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from msgspec import structs
@@ -139,14 +141,21 @@ def more_line(items: Sequence[Any]) -> list[str]:
 
 def window_line(figures: Accounting, *, ascii_only: bool = False) -> str:
     """Return the window as a bar and in words."""
+    if figures.window is None:
+        return window_words(figures)
+    drawn = bar([figures.total, figures.reserve], figures.window, BAR_CELLS, ascii_only=ascii_only)
+    return f"[{drawn}] {window_words(figures)}"
+
+
+def window_words(figures: Accounting) -> str:
+    """Return the sums of the window in words, and how they were counted."""
     margin = f" (± {figures.error_percent:g} %)" if figures.error_percent else " (not known to be exact)"
     sure = figures.exact or figures.error_percent == 0
     how = f"counted by {figures.tokenizer or 'an unknown tokenizer'}{'' if sure else margin}"
     if figures.window is None:
         return f"{figures.total:,} tokens, {how}; no window given"
-    drawn = bar([figures.total, figures.reserve], figures.window, BAR_CELLS, ascii_only=ascii_only)
     words = f"used {figures.total:,} + reserved {figures.reserve:,} + free {figures.free:,} = {figures.window:,} tokens"
-    return f"[{drawn}] {words}, {how}"
+    return f"{words}, {how}"
 
 
 def bar(parts: Iterable[int], whole: int, cells: int, *, ascii_only: bool = False, rest: str | None = None) -> str:
@@ -178,10 +187,10 @@ def first_words(block: Block, length: int = 200) -> str:
 
 
 def note_lines(notes: Iterable[Note]) -> list[str]:
-    """Return notes and warnings, one per line, up to `MOST_ROWS`."""
-    all_ = tuple(notes)
-    shown = [f"{note.kind.value}: {note}" + (f" ({note.hint})" if note.hint else "") for note in all_[:MOST_ROWS]]
-    return [*map(printable, shown), *more_line(all_)]
+    """Return notes and warnings, one per line, up to `MOST_ROWS`; equal ones are one line that counts them."""
+    lines = Counter(f"{note.kind.value}: {note}" + (f" ({note.hint})" if note.hint else "") for note in notes)
+    shown = [f"{line} ({times} times)" if times > 1 else line for line, times in islice(lines.items(), MOST_ROWS)]
+    return [*map(printable, shown), *more_line([*lines])]
 
 
 def plan_title(plan: Plan) -> str:

@@ -50,6 +50,10 @@ if TYPE_CHECKING:
 @click.option("--messages", "only_messages", is_flag=True, help="Print only the messages of the request.")
 @click.option("--explain", is_flag=True, help="Explain each lorebook entry and each step.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write to this file instead of standard output.")
+@click.option(
+    "--html", "page", type=click.Path(path_type=Path), help="Write the prompt, coloured by origin, as a page."
+)
+@click.option("--svg", "picture", type=click.Path(path_type=Path), help="Draw the tokens of the window into this file.")
 @click.option("--replay-out", type=click.Path(path_type=Path), help="Record the build for `innkeeper replay`.")
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
 @json_option
@@ -70,6 +74,7 @@ def build(files: tuple[str, ...], **options: Any) -> None:
     with planned(assets, options, since=since) as plan:
         if options["replay_out"] is not None:
             _deliver(plan.replay(options["dialect"]).to_json(), options["replay_out"], force=options["force"])
+        _deliver_pages(plan, options)
         shown = _shown(plan, assets.findings, options)
     if assets.prepared is not None and not (options["as_json"] or options["dialect"] or options["only_messages"]):
         shown = f"{assets.prepared}\n{shown}"
@@ -77,6 +82,19 @@ def build(files: tuple[str, ...], **options: Any) -> None:
         click.echo(shown, nl=False)
     else:
         _deliver(shown.encode("utf-8", "replace"), options["out"], force=options["force"])
+
+
+def _deliver_pages(plan: Plan, options: Mapping[str, Any]) -> None:
+    """Write the page and the picture that are asked for."""
+    if options["page"] is None and options["picture"] is None:
+        return
+    from innkeeper.budget import accounting
+    from innkeeper.cli.app.plan_page import plan_page, window_svg
+
+    figures = accounting(plan)
+    for path, text in ((options["page"], plan_page(plan, figures)), (options["picture"], window_svg(figures))):
+        if path is not None:
+            _deliver(text.encode("utf-8", "replace"), path, force=options["force"])
 
 
 @contextmanager
