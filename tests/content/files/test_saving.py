@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ from innkeeper.content import (
     save_lorebook,
 )
 from innkeeper.content.files import saving
+from innkeeper.content.files.private import write_private
 from innkeeper.prompt.errors import UsageError
 from tests.content.builders import archive, card_json, card_png
 
@@ -163,3 +165,16 @@ def test_a_last_line_beyond_the_limit_is_left_alone(tmp_path: Path, monkeypatch:
     path.write_bytes(b'{"mes": "' + b"x" * 1_000)
     append_to_chat(path, HELLO)
     assert path.read_bytes().startswith(b'{"mes": "' + b"x" * 1_000 + b"\n{")
+
+
+@pytest.mark.parametrize("write", [save_bytes, write_private], ids=["saved", "private"])
+def test_a_device_stays_one(write: Callable[[Path, bytes], None], tmp_path: Path) -> None:
+    """A pipe takes the bytes, and is a pipe still; nothing takes its name, also when root writes."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    end = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write(pipe, b"bytes")
+    assert os.read(end, 10) == b"bytes"
+    os.close(end)
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]

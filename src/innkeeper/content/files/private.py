@@ -26,13 +26,24 @@ def make_private(path: Path) -> None:
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Replace a file; the bytes are on the disk before it takes its name. Raises `OSError`, and the old file is whole then."""
+    """Replace a file; the bytes are on the disk before it takes its name. A device takes the bytes and stays what it is.
+
+    Raises `OSError`, and the old file is whole then.
+    """
+    if is_device(path):
+        path.write_bytes(data)
+        return
     with draft_beside(path) as draft:
         with draft.open("wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
+
+
+def is_device(path: Path) -> bool:
+    """Return whether the path is a device or a pipe, such as ``/dev/null``: root could give its name to a file."""
+    return path.exists() and not (path.is_file() or path.is_dir())
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from innkeeper.content.chat_message import ChatMessage
 from innkeeper.content.errors import LIMITS, MissingFileError, OutputExistsError
 from innkeeper.content.files.format import CardFile, Formats
 from innkeeper.content.files.formats import FORMATS, card_bytes
-from innkeeper.content.files.private import one_writer
+from innkeeper.content.files.private import is_device, one_writer
 from innkeeper.content.json.text import decode_json, encode_json
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.prompt.errors import InputError, UsageError, Where
@@ -109,15 +109,18 @@ def _joint(file: IO[bytes]) -> bytes:
 
 
 def save_bytes(path: str | os.PathLike[str], data: bytes, *, force: bool = False) -> None:
-    """Write a file whole or not at all.
+    """Write a file whole or not at all; a device or a pipe takes the bytes and stays what it is.
 
     Raises:
-        OutputExistsError: it exists and ``force`` is off.
+        OutputExistsError: a file exists and ``force`` is off.
         MissingFileError: it cannot be written there.
     """
     name = os.fspath(path)
     target = Path(name)
     with _output_errors(name):
+        if is_device(target):
+            target.write_bytes(data)
+            return
         if not force and target.exists():
             raise OutputExistsError(f"{name!r} exists already", hint="choose another name; --force overwrites it")
         draft = target.with_name(f".{target.name}.{os.getpid()}.{get_ident()}.tmp")
