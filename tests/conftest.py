@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import certifi
+import httpx
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -62,6 +63,8 @@ def _clean_environment() -> Iterator[None]:
                 patch.delenv(name)
         patch.setenv("INNKEEPER_CONFIG", os.devnull)
         patch.setenv("INNKEEPER_LOGGING", "off")
+        for phase in ("connect", "read", "write", "pool"):  # a test's own calls wait as long as a busy machine needs
+            patch.setattr(httpx._config.DEFAULT_TIMEOUT_CONFIG, phase, 120.0)
         yield
 
 
