@@ -1,0 +1,101 @@
+"""Writing cards, books and presets in a real browser: what is typed counts at once, and the file gets what was meant."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.inspector.chromium import Watched, has, inspecting, missing, says, seen, watched
+
+pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+
+BOOK = "fog.lorebook.json"
+CARD = "ada.json"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A card and a book with a pattern that has a comma."""
+    folder = tmp_path_factory.mktemp("editing")
+    entry = {
+        "uid": 0, "key": ["/\\bfog{1,3}\\b/i", "Hello, stranger"], "keysecondary": [], "comment": "Fog",
+        "content": "Fog lies over the bay.", "constant": False, "disable": False, "order": 100, "position": 0,
+        "probability": 100, "useProbability": True,
+    }  # fmt: skip
+    (folder / BOOK).write_text(json.dumps({"entries": {"0": entry}}, indent=4), encoding="utf-8")
+    card = {"name": "Ada", "description": "A keeper.", "first_mes": "Good evening.", "tags": ["coast"]}
+    (folder / CARD).write_text(json.dumps({"spec": "chara_card_v2", "spec_version": "2.0", "data": card}), "utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def window(browser: Any, folder: Path) -> Iterator[Watched]:
+    """A window that has opened them."""
+    with inspecting(folder) as address, watched(browser, address) as window:
+        yield window
+
+
+def entry(page: Any) -> Any:
+    """Open the book's entry, and return its form."""
+    page.get_by_role("button", name=BOOK).click()
+    page.locator(".entry").get_by_role("button", name=re.compile("Fog")).last.click()
+    return page.locator("#pane-files")
+
+
+def document(page: Any, name: str) -> Any:
+    """The working copy of a file."""
+    return page.evaluate(_DOCUMENT, name)
+
+
+_DOCUMENT = """async (name) => {
+  const get = async (path) => (await fetch(`/v1/inspector/${path}`)).json();
+  const { files } = await get("workspace");
+  return (await get(`files/${files.find((file) => file.name === name).id}`)).document;
+}"""
+
+
+# ------------------------------------------------------------------------------------------------------------------ lists
+
+
+def test_keys_are_chips_and_count_while_they_are_typed(page: Any) -> None:
+    """A pattern with a comma stays whole; a key works before it is left; what separates keys makes chips of them."""
+    form = entry(page)
+    has(form.get_by_role("list", name="Keys", exact=True).locator(".item"), 2)
+    verdict = page.locator("#pane-side .verdict")
+    says(verdict, "No key matched")
+    page.get_by_role("textbox", name="What the user says now").fill("A whale! And mist.")
+    keys = form.get_by_role("textbox", name="Keys", exact=True)
+    keys.press_sequentially("whale")
+    says(verdict, "Key matched")
+    keys.press_sequentially(", mist")
+    has(form.get_by_role("list", name="Keys", exact=True).locator(".item"), 3)
+    page.wait_for_function(f"async () => (await ({_DOCUMENT})('{BOOK}')).entries[0].key.length === 4")
+    assert document(page, BOOK)["entries"]["0"]["key"] == ["/\\bfog{1,3}\\b/i", "Hello, stranger", "whale", "mist"]
+
+
+def test_a_broken_pattern_never_reaches_the_file(page: Any) -> None:
+    """It is marked with the reason; mended it is a chip, and its commas are its own."""
+    form = entry(page)
+    keys = form.get_by_role("textbox", name="Keys", exact=True)
+    keys.press_sequentially("/ha(il, sn/i")
+    keys.press("Enter")
+    seen(form.get_by_role("status").filter(has_text="No pattern"))
+    assert keys.get_attribute("aria-invalid") == "true"
+    assert len(document(page, BOOK)["entries"]["0"]["key"]) == 2
+    keys.fill("/ha(il|, sn)/i")
+    keys.press("Enter")
+    has(form.get_by_role("list", name="Keys", exact=True).locator(".item"), 3)
+    page.wait_for_function(f"async () => (await ({_DOCUMENT})('{BOOK}')).entries[0].key.length === 3")
+    assert document(page, BOOK)["entries"]["0"]["key"][2] == "/ha(il|, sn)/i"
+
+
+def test_an_emptied_number_is_taken_out(page: Any) -> None:
+    """Nothing is written that was not meant: no null."""
+    form = entry(page)
+    form.get_by_role("spinbutton", name="Order").fill("")
+    page.wait_for_function(f"async () => !('order' in (await ({_DOCUMENT})('{BOOK}')).entries[0])")
