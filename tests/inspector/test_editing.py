@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from tests.inspector.chromium import Watched, has, inspecting, missing, says, seen, watched
+from tests.inspector.chromium import Watched, has, inspecting, message, missing, says, seen, watched
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
 BOOK = "fog.lorebook.json"
 CARD = "ada.json"
+PERSONA = "ben.persona.json"
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / BOOK).write_text(json.dumps({"entries": {"0": entry}}, indent=4), encoding="utf-8")
     card = {"name": "Ada", "description": "A keeper.", "first_mes": "Good evening.", "tags": ["coast"]}
     (folder / CARD).write_text(json.dumps({"spec": "chara_card_v2", "spec_version": "2.0", "data": card}), "utf-8")
+    (folder / PERSONA).write_text(json.dumps({"name": "Ben", "description": "A mapmaker."}), encoding="utf-8")
     return folder
 
 
@@ -99,3 +101,14 @@ def test_an_emptied_number_is_taken_out(page: Any) -> None:
     form = entry(page)
     form.get_by_role("spinbutton", name="Order").fill("")
     page.wait_for_function(f"async () => !('order' in (await ({_DOCUMENT})('{BOOK}')).entries[0])")
+
+
+def test_files_are_ticked_each_for_itself(page: Any) -> None:
+    """A persona stays in the prompt when another file is taken out of it, and goes when it is taken out itself."""
+    persona = page.get_by_role("checkbox", name=f"Use: {PERSONA}")
+    page.get_by_role("checkbox", name=f"Use: {BOOK}").uncheck()
+    has(page.locator(".verdict"), 0)
+    assert persona.is_checked()
+    seen(message(page, "A mapmaker"))
+    persona.uncheck()
+    has(message(page, "A mapmaker"), 0)

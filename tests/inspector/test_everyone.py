@@ -91,12 +91,16 @@ def shown(page: Any, view: View) -> None:
 
 
 def violations(page: Any, *rules: str) -> list[str]:
-    """What the rules of accessibility (WCAG A and AA, and good practice) find: the rule, and each place that breaks it."""
+    """What the rules of accessibility (WCAG 2.2 A and AA, and good practice) find: the rule, and each place that breaks it."""
     if not page.evaluate("Boolean(window.axe)"):
         from axe_playwright_python.base import AXE_FILE_PATH
 
         page.evaluate(Path(AXE_FILE_PATH).read_text(encoding="utf-8"))
-    options = {"resultTypes": ["violations"], **({"runOnly": list(rules)} if rules else {})}
+    options = {
+        "resultTypes": ["violations"],
+        "rules": {"target-size": {"enabled": True}},
+        **({"runOnly": list(rules)} if rules else {}),
+    }
     found = page.evaluate("(options) => axe.run(document, options)", options)["violations"]
     return [f"{rule['id']}: {node['target']} {node['html'][:160]}" for rule in found for node in rule["nodes"]]
 

@@ -206,8 +206,8 @@ class Session {
   set(settings: SettingsChange): void {
     if (!this.settings) return;
     this.settings = { ...this.settings, ...settings };
-    if (settings.used) {
-      const used = new Set(settings.used);
+    if (settings.used || settings.persona !== undefined) {
+      const used = new Set([...this.settings.used, this.settings.persona]);
       this.files = this.files.map((file) => (file.used === used.has(file.id) ? file : { ...file, used: used.has(file.id) }));
     }
     this.#live?.send([], settings);
@@ -215,7 +215,9 @@ class Session {
 
   use(id: string, used: boolean): void {
     const before = this.settings?.used ?? [];
-    this.set({ used: used ? [...before, id] : before.filter((other) => other !== id) });
+    const isPersona = this.files.find((file) => file.id === id)?.kind === "persona";
+    if (isPersona) this.set({ persona: used ? id : null, used: before.filter((other) => other !== id) });
+    else this.set({ used: used ? [...before, id] : before.filter((other) => other !== id) });
   }
 
   /** Show a place: its file, and the field in it. */
