@@ -284,6 +284,7 @@ def _gate(settings: Settings) -> Gate:
         keys=settings.keys,
         prices=read_prices(settings.prices),
         ledger=_ledger(settings),
+        seconds=settings.time_budget,
     )
 
 

@@ -67,6 +67,13 @@ def test_explain(kept: Run) -> None:
     assert "busy, then price, then priority" in long.err
 
 
+def test_a_model_that_nobody_has_is_refused_by_its_name(kept: Run) -> None:
+    """As everywhere else, with the nearest of those that there are."""
+    refused = kept("route", "explain", "--model", "maker/on")
+    assert (refused.code, "unknown model 'maker/on'" in refused.err, "maker/one" in refused.err) == (2, True, True)
+    assert kept("route", "explain", "--model", "maker/one").code == 0
+
+
 def test_explain_pictures(run: Run) -> None:
     """Pictures and videos are explained as jobs go: to models whose provider makes some, else to the tiny picture."""
     bare = run("admin", "route", "explain", "--modality", "video", "--task", "t2v", "--json").data["candidates"]

@@ -1,14 +1,20 @@
 """The embedded engine behind the client: the client's whole face, and an engine that stops when nobody listens."""
 
+import asyncio
+import itertools
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import httpx
 import pytest
 
 from innkeeper.inference.client.portal import cancelled_by
 from innkeeper.inference.errors import DecodeError, HttpError, ReplyError, RequestCancelledError, StreamCutError
+from innkeeper.inference.local import transport
 from innkeeper.inference.local.model import LocalModel
+from innkeeper.inference.local.transport import LocalTransport
+from innkeeper.inference.local.turns import SECONDS
 from innkeeper.prompt import ProviderError, UnavailableError
 
 MESSAGES = [{"role": "user", "content": "hi"}]
@@ -225,3 +231,22 @@ def test_cancel_before_the_first_chunk(stream: bool) -> None:
     with cancelled_by(engine.begun), pytest.raises(RequestCancelledError):
         LocalModel(engine).chat("m", MESSAGES, stream=stream)
     engine.stopped.set()
+
+
+def test_an_answer_ends_when_its_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it has said by then is kept, with the reason of a limit; where it has said nothing, that is an error."""
+    ticks = itertools.count()
+    monkeypatch.setattr(transport, "monotonic", lambda: float(next(ticks)))
+
+    async def answer(engine: FakeEngine, seconds: float) -> httpx.Response:
+        SECONDS.set(seconds)
+        async with httpx.AsyncClient(transport=LocalTransport(engine, "m")) as client:
+            return await client.post("http://localhost/v1/chat/completions", json={"messages": MESSAGES})
+
+    engine = EndlessEngine()
+    choice = asyncio.run(answer(engine, 9.0)).json()["choices"][0]
+    assert (set(choice["message"]["content"].split()), choice["finish_reason"]) == ({"again"}, "length")
+    assert engine.stopped.wait(120)
+    late = asyncio.run(answer(FakeEngine(), 0.0))
+    assert (late.status_code, "0 s" in late.json()["error"]["message"]) == (504, True)
+    assert asyncio.run(answer(FakeEngine(), 100.0)).json()["choices"][0]["finish_reason"] == "stop"

@@ -59,12 +59,16 @@ def explain(url: str | None, *, as_json: bool, tier: str, needs: tuple[str, ...]
     from innkeeper.library.catalogue.deployments import read_policies
     from innkeeper.library.models.stores import RoutePolicyStore
     from innkeeper.library.workers.store import WorkerStore
+    from innkeeper.prompt.errors import UnknownNameError, Where
 
     now = monotonic()
     with opened(url) as library:
         policies = read_policies(RoutePolicyStore(library.db).list())
         workers = WorkerStore(library.db).list()
         known = _deployments(str(asked["modality"]), library.catalogue, workers, now)
+    models = {one.route.model for one in known}
+    if asked["model"] is not None and asked["model"] not in models:
+        raise UnknownNameError("model", asked["model"], models, where=Where(path="--model"))
     router = Router(known, policies)
     request = RouteRequest(tier=Tier.of(tier), needs=frozenset(needs), **asked)
     decision = router.explain(request, now)

@@ -10,12 +10,13 @@ import json
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
+from time import monotonic
 from typing import Any, Final, Protocol
 
 import httpx
 
 from innkeeper.inference.client.chat import ChatFold
-from innkeeper.inference.local.turns import CALLER, Turns
+from innkeeper.inference.local.turns import CALLER, SECONDS, Turns
 from innkeeper.inference.response.views.view import ServerEvent
 
 DEFAULT_MAX_TOKENS: Final = 1_024
@@ -45,7 +46,8 @@ class ChatEngine(Protocol):
 class LocalTransport(httpx.AsyncBaseTransport):
     """Answers ``/chat/completions``, ``/models`` and ``/health`` from ``engine``, one chat at a time, for any event loops.
 
-    Callers take turns (`Turns`), so that one with many chats does not keep the others waiting.
+    Callers take turns (`Turns`), so that one with many chats does not keep the others waiting. When the seconds of a request are
+    over (`SECONDS`), its answer ends as it does at its limit of tokens; one that has no turn by then is an error.
 
     ``name`` is the model's name in answers. Closing a response stops the engine within a batch of the prompt or a token. Closing
     one of its clients leaves it open: `let_go` is for the model's owner.
@@ -107,6 +109,14 @@ def _engine_request(request: Mapping[str, Any]) -> dict[str, Any]:
     return {**asked, "stream": True, "return_progress": True}
 
 
+_CUT: Final = {"choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]}
+
+
+def _late(seconds: float) -> dict[str, Any]:
+    message = f"the local model had said nothing after {seconds:g} s, waiting included"
+    return {"error": {"code": 504, "message": message}}
+
+
 class _Generation:
     """One generation in a thread of its own; its chunks are waited for in an event loop."""
 
@@ -116,13 +126,18 @@ class _Generation:
         self._loop = asyncio.get_running_loop()
         self._stopped = threading.Event()
         self._ended = asyncio.Event()
+        self._seconds = SECONDS.get()
+        self._deadline = monotonic() + self._seconds
+        self._has_text = self._is_over = self._is_late = False
         threading.Thread(target=self._work, args=(engine, request, CALLER.get()), daemon=True).start()
 
     def _work(self, engine: ChatEngine, request: dict[str, Any], caller: str) -> None:
         try:
-            with self._turns.turn(caller, lambda: not self._stopped.is_set()) as has_come:
+            with self._turns.turn(caller, self._is_wanted, self._seconds) as has_come:
                 if has_come:
                     engine.handle_chat_completions(request, self._take)
+            if self._is_late or not (has_come or self._stopped.is_set()):
+                self._in_loop(self._chunks.put_nowait, _CUT if self._has_text else _late(self._seconds))
         except Exception as error:  # noqa: BLE001 - whatever the engine raises belongs to the one who asked
             self._in_loop(self._chunks.put_nowait, error)
         finally:
@@ -131,7 +146,14 @@ class _Generation:
 
     def _take(self, chunk: dict[str, Any]) -> bool:
         self._in_loop(self._chunks.put_nowait, chunk)
-        return self._stopped.is_set()
+        for choice in chunk.get("choices") or ():
+            self._has_text = self._has_text or bool((choice.get("delta") or {}).get("content"))
+            self._is_over = self._is_over or bool(choice.get("finish_reason"))
+        self._is_late = not self._is_over and monotonic() >= self._deadline
+        return self._stopped.is_set() or self._is_late
+
+    def _is_wanted(self) -> bool:
+        return not self._stopped.is_set() and monotonic() < self._deadline
 
     def _in_loop(self, function: Callable[..., Any], *args: Any) -> None:
         with suppress(RuntimeError):  # the loop has ended, and nobody waits

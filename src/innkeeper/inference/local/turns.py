@@ -6,11 +6,15 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from math import inf
 from threading import Condition
 from typing import Final
 
 CALLER: Final[ContextVar[str]] = ContextVar("innkeeper_local_caller", default="")
 """Whose request is asked in this task. A service sets it for each call."""
+
+SECONDS: Final[ContextVar[float]] = ContextVar("innkeeper_local_seconds", default=inf)
+"""The seconds that an answer may take in this task, waiting included. A service sets it for each call."""
 
 
 class Turns:
@@ -22,9 +26,12 @@ class Turns:
         self._busy = False
 
     @contextmanager
-    def turn(self, caller: str, is_waiting: Callable[[], bool]) -> Iterator[bool]:
-        """Wait for the caller's turn; gives whether it has come, or the request is not wanted any more."""
-        has_come = self._wait(caller, is_waiting)
+    def turn(self, caller: str, is_waiting: Callable[[], bool], seconds: float = inf) -> Iterator[bool]:
+        """Wait for the caller's turn; gives whether it has come, or the request is not wanted any more.
+
+        What is waited for is asked again after these seconds.
+        """
+        has_come = self._wait(caller, is_waiting, None if seconds == inf else seconds)
         try:
             yield has_come
         finally:
@@ -38,12 +45,12 @@ class Turns:
         with self._changed:
             self._changed.notify_all()
 
-    def _wait(self, caller: str, is_waiting: Callable[[], bool]) -> bool:
+    def _wait(self, caller: str, is_waiting: Callable[[], bool], seconds: float | None) -> bool:
         waiter = object()
         with self._changed:
             self._waiting.setdefault(caller, deque()).append(waiter)
             while is_waiting() and (self._busy or self._next() is not waiter):
-                self._changed.wait()
+                self._changed.wait(seconds)
             has_come = not self._busy and self._next() is waiter and is_waiting()
             self._busy = self._busy or has_come
             self._leave(caller, waiter, served=has_come)

@@ -18,11 +18,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from math import ceil
+from math import ceil, inf
 from time import monotonic
 from typing import Any, Final
 
-from innkeeper.inference.local.turns import CALLER
+from innkeeper.inference.local.turns import CALLER, SECONDS
 from innkeeper.inference.response.response import ModelResponse, Usage
 from innkeeper.inference.routing.meter import METER, MeteredCall
 from innkeeper.inference.routing.models import ModelCard
@@ -156,7 +156,8 @@ def share(amount: int) -> int:
 class Gate:
     """How much is let in: calls that compute, calls that wait for a model, and the bytes that they bring and are answered with.
 
-    What ``keys`` grant is seen to here, so that all surfaces count together. ``ledger`` has what they have spent.
+    What ``keys`` grant is seen to here, so that all surfaces count together. ``ledger`` has what they have spent. ``seconds``
+    is how long the model on this machine may take for one call, waiting included.
     """
 
     def __init__(
@@ -168,8 +169,9 @@ class Gate:
         keys: Keys | None = None,
         prices: Sequence[RoutePrice] = (),
         ledger: Ledger | None = None,
+        seconds: float = inf,
     ) -> None:
-        self._calls = calls
+        self._calls, self._seconds = calls, seconds
         self._volume = volume
         self._answers = answers
         self.keys = Keys() if keys is None else keys
@@ -190,6 +192,7 @@ class Gate:
         _CURRENT.set(ticket)  # each call is a task of its own
         METER.set(ticket)
         CALLER.set(caller)
+        SECONDS.set(self._seconds)
         try:
             yield ticket
         finally:
