@@ -99,3 +99,19 @@ def test_no_room_at_all(library: Library) -> None:
     with pytest.raises(OverBudgetError) as over:
         enhanced(library, *["Llanfairpwllgwyngyll"] * 2, overlays={"ui": "word " * 74})
     assert over.value.details["route_trace"]["spent"] > 0
+
+
+@pytest.mark.parametrize(
+    ("said", "missing", "flagged"),
+    [
+        ("The animal is a fox.", ["snow"], True),
+        ("a fox in deep snow, dusk", [], False),
+    ],
+)
+def test_a_prompt_that_lost_the_users_words_says_so(
+    library: Library, said: str, missing: list[str], flagged: bool
+) -> None:
+    """It is no plain success: the words are listed, and most of them missing is a reason."""
+    answer, _ = enhanced(library, said, text="a fox in the snow")
+    assert answer.details["missing"] == missing
+    assert ("words_missing" in answer.reasons) is flagged

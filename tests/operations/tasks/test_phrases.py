@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.library.prepare.segments import Role
-from innkeeper.operations.tasks.phrases import normalised, segments_of
+from innkeeper.operations.tasks.phrases import missing_words, normalised, segments_of
 
 
 @pytest.mark.parametrize(
@@ -64,3 +64,17 @@ def test_groups_stay_whole() -> None:
         "night",
         "End",
     ]
+
+
+@pytest.mark.parametrize(
+    ("request_text", "text", "missing"),
+    [
+        ("a fox in the snow", "The animal is a fox.", ("snow",)),
+        ("foxes running through Snow", "a fox runs, foxes, running through snowfall", ()),
+        ("Zwölf Laternen am Hafen", "zwölf laterne, harbour", ("hafen",)),
+        ("", "anything", ()),
+    ],
+)
+def test_missing_words(request_text: str, text: str, missing: tuple[str, ...]) -> None:
+    """Words of the user's that a model left out, whatever their ending."""
+    assert missing_words(request_text, text) == missing

@@ -26,7 +26,7 @@ from innkeeper.library.prepare.request import PreparedPrompt, PrepareRequest
 from innkeeper.library.prepare.segments import Compressed, Repair, fit_segments
 from innkeeper.operations.tasks.answer import TaskAnswer, Written
 from innkeeper.operations.tasks.execution import TextTask, TextTasks
-from innkeeper.operations.tasks.phrases import NORMALISER, normalised, segments_of
+from innkeeper.operations.tasks.phrases import NORMALISER, missing_words, normalised, segments_of, user_words
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, UnavailableError, UnknownNameError, UsageError, Where
 from innkeeper.prompt.message import Message
@@ -226,15 +226,24 @@ async def _fitted(tasks: TextTasks, request: Enhancement, task: TextTask, writte
     strategy = "template_builtin" if source is AnswerSource.BUILTIN else "template_db"
     spent = again.model_ms if isinstance(again, Written) else 0.0
     unknown = request.enhancer is not None and task.model is None and task.prompt.enhancer_family is None
+    missing = missing_words(request.text, fitted.text)
+    flagged = [
+        name for name, is_so in (("enhancer_unknown", unknown), ("words_missing", _is_most(missing, request))) if is_so
+    ]
     return await tasks.finish(
         task,
         *texts,
         text=fitted.text,
         dropped=[_log_row(part) for part in fitted.dropped],
-        reasons=(*(["enhancer_unknown"] if unknown else ()), *_shortened(fitted)),
+        reasons=(*flagged, *_shortened(fitted)),
         latency_ms={"post": round((perf_counter() - began) * 1000 - spent, 3)},
-        details=_facts(strategy, fitted, written.text),
+        details={**_facts(strategy, fitted, written.text), "missing": list(missing)},
     )
+
+
+def _is_most(missing: tuple[str, ...], request: Enhancement) -> bool:
+    """Whether at least half of the user's words are missing: then it is another idea than theirs."""
+    return bool(missing) and 2 * len(missing) >= len(user_words(request.text))
 
 
 def _unusable(tasks: TextTasks, written: Written, error: InnkeeperError) -> InnkeeperError:
@@ -345,6 +354,7 @@ def enhancement_reply(request: Enhancement, answer: TaskAnswer) -> dict[str, Any
         "negative_prompt": None if answer.negative is None else answer.negative.text,
         "negative": msgspec.to_builtins(answer.negative),
         "dropped": details.get("dropped", []),
+        "missing": details.get("missing", []),
         "repaired": details.get("repaired", False),
         "changes": details.get("changes", []),
         **({"error": "the model refused", "code": "refusal", "refusal": text} if refused else {}),

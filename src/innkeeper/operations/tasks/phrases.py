@@ -78,13 +78,24 @@ def segments_of(text: str, request: str) -> tuple[Segment, ...]:
     ... ]
     ['identity', 'setting', 'quality', 'technical']
     """
-    asked = {word.casefold() for word in _WORDS.findall(request) if len(word) >= _LITTLE}
+    asked = set(user_words(request))
     segments = []
     for index, phrase in enumerate(_phrases(text)):
         words = {word.casefold() for word in _WORDS.findall(phrase)}
         role = next((role for role, pattern in _ROLES if pattern.search(phrase)), Role.SETTING)
         segments.append(Segment(phrase, Role.IDENTITY if index == 0 or words & asked else role))
     return tuple(segments)
+
+
+def user_words(request: str) -> tuple[str, ...]:
+    """Return the words of a request that count as the user's, each once, without case."""
+    return tuple(dict.fromkeys(word.casefold() for word in _WORDS.findall(request) if len(word) >= _LITTLE))
+
+
+def missing_words(request: str, text: str) -> tuple[str, ...]:
+    """Return the user's words of which a text has no form: nothing in it begins as they do."""
+    written = text.casefold()
+    return tuple(word for word in user_words(request) if word[: max(_LITTLE, len(word) - 3)] not in written)
 
 
 def _phrases(text: str) -> Iterator[str]:
