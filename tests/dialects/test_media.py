@@ -2,10 +2,11 @@
 
 import pytest
 
+from innkeeper.dialects import DIALECTS
 from innkeeper.dialects.media import Media, media_parts
 from innkeeper.dialects.report import Report
 from innkeeper.dialects.turn import Turn
-from innkeeper.prompt import Attachment
+from innkeeper.prompt import Attachment, Message
 from tests.dialects.talks import PNG
 
 
@@ -62,3 +63,15 @@ def test_what_is_not_base64_is_an_address() -> None:
     """A data URL of another encoding is passed on as it is."""
     media, _ = read(Attachment("image", url="data:image/svg+xml,<svg/>"))
     assert (media.url, media.data) == ("data:image/svg+xml,<svg/>", None)
+
+
+@pytest.mark.parametrize(
+    "name", ["openai", "responses", "anthropic", "gemini", "mistral", "ollama", "cohere", "openrouter"]
+)
+@pytest.mark.parametrize("detail", ["low", "auto", None])
+def test_how_closely_to_look_is_sent_or_noted(name: str, detail: str | None) -> None:
+    """A detail that the body has not is a loss that is told; one that says nothing new is none."""
+    message = Message("user", "x", None, (Attachment("image", data=PNG, detail=detail),))
+    payload = DIALECTS[name].request([message], model="m", options={"max_tokens": 5})
+    is_noted = any("'detail'" in note.message for note in payload.notes)
+    assert is_noted is (detail == "low" and "low" not in str(payload.body))
