@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.inspector.chromium import Watched, has, inspecting, message, missing, says, seen, watched
+from tests.inspector.chromium import Watched, field, has, inspecting, message, missing, says, seen, watched
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
@@ -112,3 +112,60 @@ def test_files_are_ticked_each_for_itself(page: Any) -> None:
     seen(message(page, "A mapmaker"))
     persona.uncheck()
     has(message(page, "A mapmaker"), 0)
+
+
+# ----------------------------------------------------------------------------------------------------------------- shared
+
+
+def test_two_tabs_see_each_other(page: Any, window: Watched) -> None:
+    """What is typed in one stands in the other, in its field and its prompt; undoing takes back only one's own."""
+    page.get_by_role("button", name=CARD).click()
+    other = window.context.new_page()
+    other.goto(page.url)
+    other.get_by_role("button", name=CARD).click()
+    field(page, "Description").press_sequentially("One. ")
+    says(message(other, "A keeper."), "One. A keeper.")
+    says(field(other, "Description"), "One. A keeper.")
+    field(other, "Personality").press_sequentially("Calm.")
+    says(field(page, "Personality"), "Calm.")
+    seen(message(page, "Calm."))
+    message(page, "Calm.").first.focus()
+    page.keyboard.press("Control+z")
+    has(message(other, "One. "), 0)
+    says(field(other, "Personality"), "Calm.")
+    other.close()
+
+
+def test_ctrl_s_and_enter_save(page: Any, folder: Path) -> None:
+    """Without waiting for anything to be seen."""
+    page.get_by_role("button", name=CARD).click()
+    field(page, "Scenario").press_sequentially("The pier.")
+    page.keyboard.press("Control+s")
+    page.keyboard.press("Enter")
+    has(page.get_by_role("dialog"), 0)
+    says(page.locator(".notices"), f"{CARD}.bak")
+    assert json.loads((folder / CARD).read_bytes())["data"]["scenario"] == "The pier."
+
+
+def test_a_conflict_is_resolved_on_the_spot(page: Any, folder: Path) -> None:
+    """Another program's change comes in by itself; where both changed, what to take is chosen and then saved."""
+    path = folder / CARD
+    page.get_by_role("button", name=CARD).click()
+    description = field(page, "Description")
+    card = json.loads(path.read_bytes())
+    card["data"]["description"] = "A baker."
+    path.write_text(json.dumps(card), encoding="utf-8")
+    says(description, "A baker.")
+    description.fill("A sailor.")
+    field(page, "Personality").press_sequentially("Calm.")
+    card["data"] |= {"description": "A miller.", "creator": "Somebody"}
+    path.write_text(json.dumps(card), encoding="utf-8")
+    page.get_by_role("alert").get_by_role("button", name="Resolve …").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("radio", name="Theirs").check()
+    dialog.get_by_role("button", name="Merge").click()
+    says(dialog, "Calm.")
+    dialog.get_by_role("button", name="Save", exact=True).click()
+    has(dialog, 0)
+    saved = json.loads(path.read_bytes())["data"]
+    assert [saved[name] for name in ("description", "personality", "creator")] == ["A miller.", "Calm.", "Somebody"]

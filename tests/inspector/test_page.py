@@ -176,7 +176,7 @@ def test_saving_shows_the_difference_first(page: Any, folder: Path) -> None:
     dialog = page.get_by_role("dialog", name="What saving changes")
     says(dialog, "On the jetty, at dawn.")
     assert path.read_bytes() == before
-    dialog.get_by_role("button", name="Save …").click()
+    dialog.get_by_role("button", name="Save", exact=True).click()
     has(dialog, 0)
     says(page.locator(".notices"), "tobin.json.bak")
     saved, old = json.loads(path.read_bytes()), json.loads(before)

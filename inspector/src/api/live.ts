@@ -4,7 +4,7 @@
  * keystroke and nothing piles up.
  */
 
-import type { Edit, LiveFailure, LiveFiles, LiveReply, LiveRequest, SettingsChange } from "./types.ts";
+import type { Edit, LiveFailure, LiveFiles, LiveReply, LiveRequest, LiveShared, SettingsChange, SharedChange } from "./types.ts";
 
 export type LiveState = "connecting" | "open" | "closed";
 
@@ -12,6 +12,8 @@ export interface LiveEvents {
   reply(reply: LiveReply, waitedMs: number): void;
   failure(failure: LiveFailure): void;
   files(files: LiveFiles): void;
+  /** Another page changed something. */
+  shared(change: SharedChange): void;
   state(state: LiveState, lost: boolean): void;
 }
 
@@ -40,6 +42,8 @@ export class Live {
   #edits: Edit[] = [];
   #settings: SettingsChange | null = null;
   #wanted = false;
+  /** The newest request that has changes in it. */
+  #change = 0;
   #retry = RETRY_FIRST_MS;
   #ended = false;
   #scheduled = false;
@@ -61,7 +65,7 @@ export class Live {
       this.#wanted = true;
       this.#flush();
     };
-    socket.onmessage = ({ data }) => this.#receive(JSON.parse(String(data)) as LiveReply | LiveFailure | LiveFiles);
+    socket.onmessage = ({ data }) => this.#receive(JSON.parse(String(data)) as LiveReply | LiveFailure | LiveFiles | LiveShared);
     socket.onclose = () => {
       const lost = this.#answered < this.#serial;
       this.#answered = this.#serial;
@@ -100,11 +104,17 @@ export class Live {
     return this.#wanted || this.#answered < this.#serial;
   }
 
+  /** Whether changes of this page have not come in yet. */
+  get changing(): boolean {
+    return this.#edits.length > 0 || this.#settings !== null || this.#answered < this.#change;
+  }
+
   #flush(): void {
     if (!this.#wanted || this.#socket?.readyState !== OPEN) return;
     if (this.#answered < this.#serial && this.now() - this.#sentAt < PATIENCE_MS) return;
     this.#serial += 1;
     const request: LiveRequest = { serial: this.#serial, edits: this.#edits, ...(this.#settings ? { settings: this.#settings } : {}) };
+    if (this.#edits.length || this.#settings) this.#change = this.#serial;
     this.#edits = [];
     this.#settings = null;
     this.#wanted = false;
@@ -112,7 +122,11 @@ export class Live {
     this.#socket.send(JSON.stringify(request));
   }
 
-  #receive(answer: LiveReply | LiveFailure | LiveFiles): void {
+  #receive(answer: LiveReply | LiveFailure | LiveFiles | LiveShared): void {
+    if ("shared" in answer) {
+      this.events.shared(answer.shared);
+      return;
+    }
     if (!("error" in answer) && !("inspection" in answer)) {
       this.events.files(answer);
       return;

@@ -41,6 +41,7 @@ export interface FileView {
   readonly writable: boolean;
   readonly picture: boolean;
   readonly findings: readonly FindingView[];
+  readonly conflict: boolean;
 }
 
 /** What is built beside the files. ``used`` are ids of files; ``turn`` cuts the chat after so many messages of it. */
@@ -110,6 +111,27 @@ export interface FileReply {
 export interface Changes {
   readonly before: string;
   readonly after: string;
+}
+
+/** A place that both have changed: its value here and on the disk; null where there is none. */
+export interface ConflictField {
+  readonly path: readonly (string | number)[];
+  readonly mine: unknown;
+  readonly theirs: unknown;
+}
+
+/** What both have changed, and how many other places each has. ``readable``: whether the file on the disk can be merged. */
+export interface Conflict {
+  readonly fields: readonly ConflictField[];
+  readonly mine: number;
+  readonly theirs: number;
+  readonly readable: boolean;
+}
+
+/** How a conflict ends: all of theirs, all of mine, or both, where ``mine`` lists the fields that are taken from here. */
+export interface Resolution {
+  readonly take: "merge" | "mine" | "theirs";
+  readonly mine: readonly (readonly (string | number)[])[];
 }
 
 /** The file after it was saved; ``backup`` is the name of the original, kept beside it. */
@@ -327,6 +349,18 @@ export interface LiveRequest {
   readonly serial: number;
   readonly edits?: readonly Edit[];
   readonly settings?: SettingsChange;
+}
+
+/** What another page of the workspace changed. ``reload``: more than edits and settings; ask for the workspace again. */
+export interface SharedChange {
+  readonly edits?: readonly Edit[];
+  readonly settings?: SettingsChange;
+  readonly reload?: boolean;
+}
+
+/** A change that comes without being asked for; the prompt with it is to be asked for. */
+export interface LiveShared {
+  readonly shared: SharedChange;
 }
 
 /** The newest state, and how long it took. ``files`` are those whose state or findings are others than last told. */

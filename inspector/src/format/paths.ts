@@ -1,5 +1,7 @@
 /** Places in documents: reading, and writing by copies that share what did not change. */
 
+import type { Edit } from "../api/types.ts";
+
 export type Step = string | number;
 export type Path = readonly Step[];
 
@@ -56,6 +58,12 @@ export const startsWith = (path: Path, beginning: Path): boolean =>
 /** A place in words: `data.entries[3].content`. */
 export const pathText = (path: Path): string =>
   path.map((step, index) => (typeof step === "number" ? `[${step}]` : (index ? "." : "") + step)).join("");
+
+/** A document after an edit. */
+export function withEdit(document: unknown, { path, value, remove, insert }: Omit<Edit, "file">): unknown {
+  if (remove) return withoutValue(document, path);
+  return insert ? withInserted(document, path, value) : withValue(document, path, value);
+}
 
 export interface Difference {
   readonly path: Path;

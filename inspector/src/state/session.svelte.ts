@@ -4,10 +4,10 @@ import { SvelteMap } from "svelte/reactivity";
 
 import * as api from "../api/client.ts";
 import { Live, type LiveEvents, type LiveState, type Socket } from "../api/live.ts";
-import type { Edit, FileView, FindingView, InspectionView, LiveReply, OriginView, SettingsChange, SettingsView, VerdictView, Workspace } from "../api/types.ts";
-import { type Path, differences, startsWith, withInserted, withoutValue, withValue } from "../format/paths.ts";
+import type { Edit, FileView, FindingView, InspectionView, LiveReply, OriginView, Resolution, SettingsChange, SettingsView, SharedChange, VerdictView, Workspace } from "../api/types.ts";
+import { type Path, differences, startsWith, withEdit, withInserted, withoutValue, withValue } from "../format/paths.ts";
 import { t } from "../words/words.svelte.ts";
-import { updated } from "./update.ts";
+import { equal, updated } from "./update.ts";
 
 export interface Opened {
   readonly document: unknown;
@@ -74,6 +74,10 @@ class Session {
   #undo: Past[] = [];
   #redo: Past[] = [];
   #lastEdit = { key: "", at: 0 };
+  /** Whether to ask for the workspace again when nothing is on its way any more. */
+  #stale = false;
+  /** Changes that were made here. */
+  #made = 0;
   #live: Live | null = null;
 
   readonly lit: ReadonlySet<number> = $derived.by(() => {
@@ -105,6 +109,7 @@ class Session {
         this.#files(files);
       },
       files: ({ files }) => this.#files(files),
+      shared: (change) => this.#shared(change),
       state: (state, lost) => {
         this.connection = state;
         if (lost) void this.reload();
@@ -118,33 +123,65 @@ class Session {
   /** Ask again for all that the service holds. */
   async reload(): Promise<void> {
     try {
-      this.take(await api.workspace());
+      await this.take(await api.workspace());
     } catch (error) {
       this.complain(error);
     }
   }
 
-  take(workspace: Workspace): void {
+  /** Have what another page changed, which the service has already. What was typed here meanwhile is later than that. */
+  #shared({ edits = [], settings, reload }: SharedChange): void {
+    if (reload || this.#live?.changing) {
+      this.#stale = true;
+      void this.#refresh();
+      return;
+    }
+    this.#made += 1;
+    for (const edit of edits) {
+      const opened = this.opened.get(edit.file);
+      if (opened) this.opened.set(edit.file, { document: withEdit(opened.document, edit), text: null });
+      const rebase = (past: Past): Past => (past.file === edit.file ? { ...past, document: withEdit(past.document, edit) } : past);
+      this.#undo = this.#undo.map(rebase);
+      this.#redo = this.#redo.map(rebase);
+    }
+    if (settings) this.#have(settings);
+    this.#live?.send([]);
+  }
+
+  /** Ask for all again, unless the service does not have what was changed here: its answer leads here once more. */
+  async #refresh(): Promise<void> {
+    if (!this.#stale || this.#live?.changing) return;
+    this.#stale = false;
+    const before = new Map(this.opened);
+    await this.reload();
+    const isOther = (past: Past): boolean => !equal(before.get(past.file)?.document, this.document(past.file));
+    this.#undo = this.#undo.filter((past) => !isOther(past));
+    this.#redo = this.#redo.filter((past) => !isOther(past));
+    this.#live?.send([]);
+  }
+
+  async take(workspace: Workspace): Promise<void> {
     this.workspace = workspace;
     this.files = workspace.files;
     this.settings = workspace.settings;
     const ids = new Set(workspace.files.map((file) => file.id));
-    for (const id of [...this.opened.keys()]) {
-      if (ids.has(id)) void this.load(id, true);
-      else this.opened.delete(id);
-    }
+    for (const id of [...this.opened.keys()]) if (!ids.has(id)) this.opened.delete(id);
     if (!this.active || !ids.has(this.active)) {
       const used = workspace.files.filter((file) => file.used);
       this.active = (used.find((file) => file.kind === "character") ?? used[0] ?? workspace.files[0])?.id ?? null;
     }
+    await Promise.all([...this.opened.keys()].map((id) => this.load(id, true)));
   }
 
   /** Have a file's document at hand. */
   async load(id: string, again = false): Promise<void> {
     if (!again && this.opened.has(id)) return;
     try {
+      const made = this.#made;
       const { document, text } = await api.openFile(id);
-      this.opened.set(id, { document, text });
+      // What was typed while it came is newer.
+      if (made !== this.#made && this.opened.has(id)) this.#stale = true;
+      else if (!equal(this.opened.get(id), { document, text })) this.opened.set(id, { document, text });
     } catch (error) {
       this.complain(error);
     }
@@ -205,12 +242,17 @@ class Session {
 
   set(settings: SettingsChange): void {
     if (!this.settings) return;
+    this.#have(settings);
+    this.#live?.send([], settings);
+  }
+
+  #have(settings: SettingsChange): void {
+    if (!this.settings) return;
     this.settings = { ...this.settings, ...settings };
     if (settings.used || settings.persona !== undefined) {
       const used = new Set([...this.settings.used, this.settings.persona]);
       this.files = this.files.map((file) => (file.used === used.has(file.id) ? file : { ...file, used: used.has(file.id) }));
     }
-    this.#live?.send([], settings);
   }
 
   use(id: string, used: boolean): void {
@@ -257,6 +299,15 @@ class Session {
     const { file, backup } = await api.save(id);
     this.#files([file]);
     this.say("good", t("saved", { name: file.name }), backup ? t("saved.backup", { name: backup }) : null);
+  }
+
+  /** End a conflict with another program. */
+  async resolve(id: string, resolution: Resolution): Promise<void> {
+    await this.settled();
+    this.#files([(await api.resolve(id, resolution)).file]);
+    if (!this.files.find((file) => file.id === id)?.changed) this.saving = null;
+    await this.load(id, true);
+    this.#live?.send([]);
   }
 
   async revert(id: string): Promise<void> {
@@ -311,6 +362,7 @@ class Session {
     this.failure = null;
     this.revision += 1;
     this.#files(reply.files);
+    void this.#refresh();
     requestAnimationFrame(() => setTimeout(() => (this.shownMs = waitedMs + performance.now() - began)));
   }
 
@@ -321,6 +373,7 @@ class Session {
   }
 
   #set(file: string, change: (document: unknown) => unknown): void {
+    this.#made += 1;
     const before = this.opened.get(file);
     this.opened.set(file, { document: change(before?.document), text: null });
     if (!this.files.find((view) => view.id === file)?.changed) {

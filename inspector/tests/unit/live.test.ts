@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 
 import { Live, type LiveState, type Socket } from "../../src/api/live.ts";
-import type { LiveReply, LiveRequest } from "../../src/api/types.ts";
+import type { LiveReply, LiveRequest, SharedChange } from "../../src/api/types.ts";
 
 class FakeSocket implements Socket {
   readyState = 1;
@@ -20,14 +20,15 @@ class FakeSocket implements Socket {
   }
 }
 
-function started(): { live: Live; socket: FakeSocket; replies: LiveReply[]; states: [LiveState, boolean][] } {
+function started(): { live: Live; socket: FakeSocket; replies: LiveReply[]; states: [LiveState, boolean][]; shared: SharedChange[] } {
   const socket = new FakeSocket();
   const replies: LiveReply[] = [];
   const states: [LiveState, boolean][] = [];
-  const live = new Live({ reply: (reply) => replies.push(reply), failure: () => undefined, files: () => undefined, state: (state, lost) => states.push([state, lost]) }, () => socket, () => 0);
+  const shared: SharedChange[] = [];
+  const live = new Live({ reply: (reply) => replies.push(reply), failure: () => undefined, files: () => undefined, shared: (change) => shared.push(change), state: (state, lost) => states.push([state, lost]) }, () => socket, () => 0);
   live.start();
   socket.onopen?.();
-  return { live, socket, replies, states };
+  return { live, socket, replies, states, shared };
 }
 const soon = (): Promise<void> => Promise.resolve();
 
@@ -77,5 +78,22 @@ describe("the live connection", () => {
     vi.advanceTimersByTime(300);
     expect(states.at(-1)).toEqual(["connecting", false]);
     vi.useRealTimers();
+  });
+
+  it("hands on what another page changed, and knows whether its own changes came in", async () => {
+    const { live, socket, shared } = started();
+    socket.answer(1);
+    expect(live.changing).toBe(false);
+    socket.onmessage?.({ data: JSON.stringify({ shared: { reload: true } }) });
+    expect(shared).toEqual([{ reload: true }]);
+    live.send([]);
+    await soon();
+    expect([live.waiting, live.changing]).toEqual([true, false]);
+    live.send([{ file: "f", path: ["x"], value: 1 }]);
+    expect(live.changing).toBe(true);
+    socket.answer(2);
+    expect([socket.sent.length, live.changing]).toEqual([3, true]);
+    socket.answer(3);
+    expect(live.changing).toBe(false);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { differences, pathText, startsWith, valueAt, withInserted, withoutValue, withValue } from "../../src/format/paths.ts";
+import { differences, pathText, startsWith, valueAt, withEdit, withInserted, withoutValue, withValue } from "../../src/format/paths.ts";
 
 describe("places in documents", () => {
   const document = { data: { name: "A", list: [1, 2, 3] }, other: { kept: true } };
@@ -9,6 +9,12 @@ describe("places in documents", () => {
     expect(valueAt(document, ["data", "list", 1])).toBe(2);
     expect(valueAt(document, ["data", "missing", "deep"])).toBeUndefined();
     expect(valueAt(document, ["constructor"])).toBeUndefined();
+  });
+
+  it("takes in edits as the service sends them", () => {
+    expect(withEdit({ a: [1] }, { path: ["a", 0], insert: true, value: 0 })).toEqual({ a: [0, 1] });
+    expect(withEdit({ a: [1] }, { path: ["a", 0], remove: true })).toEqual({ a: [] });
+    expect(withEdit({ a: [1] }, { path: ["b"], value: 2 })).toEqual({ a: [1], b: 2 });
   });
 
   it("changes a copy that shares what did not change", () => {

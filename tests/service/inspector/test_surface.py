@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from starlette.routing import Route
+from starlette.testclient import WebSocketTestSession
 
 from innkeeper.service.inspector.library.library_access import LibraryAccess
 from innkeeper.service.inspector.session.messages import EngineCall, EngineReply
@@ -107,6 +109,28 @@ def test_dropped_files_and_replays(browser: Browser) -> None:
         assert other.post(f"/v1/inspector/files/{dropped['id']}/save", json={}).status_code == 400
         assert other.post("/v1/inspector/replay", json={"no": "bundle"}).status_code == 422
         assert len(other.json("workspace")["files"]) == 2
+
+
+def test_what_one_page_changes_the_others_are_sent() -> None:
+    """Edits and settings as they came; of files that are more or others, that there is something to ask for."""
+    with browser_of(example_session()) as browser, browser.live() as first, browser.live() as second:
+        edit = {"file": browser.id_of("wenna.png"), "path": ["data", "personality"], "value": "loud"}
+        for live in (first, second):
+            live.send_text(json.dumps({"serial": 1}))
+            answer_of(live)
+        first.send_text(json.dumps({"serial": 2, "edits": [edit], "settings": {"seed": 7}}))
+        assert "inspection" in answer_of(first)
+        assert shared_with(second) == {"edits": [edit], "settings": {"seed": 7}}
+        browser.post("/v1/inspector/files?name=new.json", content=b"{}")
+        assert [shared_with(first), shared_with(second)] == [{"reload": True}] * 2
+
+
+def shared_with(live: WebSocketTestSession) -> Any:
+    """The next change that a connection is sent of others."""
+    while True:
+        message = json.loads(live.receive_text())
+        if "shared" in message:
+            return message["shared"]
 
 
 def test_the_newest_state_is_what_is_answered() -> None:

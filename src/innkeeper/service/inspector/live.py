@@ -20,7 +20,7 @@ from innkeeper.prompt.machine import random_bytes
 from innkeeper.prompt.typed.once import decode
 from innkeeper.service.exchange import encode
 from innkeeper.service.inspector.session.messages import EngineCall
-from innkeeper.service.inspector.session.session import WorkspaceSession
+from innkeeper.service.inspector.session.session import RELOAD, WorkspaceSession
 from innkeeper.service.inspector.views.exchanges import LiveFailure
 from innkeeper.service.inspector.views.workspace import problem_of
 
@@ -31,6 +31,9 @@ QUIET_SECONDS: Final = 0.3
 
 MAX_PENDING_BYTES: Final = 64 * 1024 * 1024
 """Bytes of edits that wait to be built (no error: the connection is closed)."""
+
+MAX_TOLD: Final = 200
+"""Changes of others that wait to be sent (no error: the page asks for the workspace again)."""
 
 _TOO_MUCH: Final = 1009
 _DEFECT: Final = 1011
@@ -54,7 +57,18 @@ class Live:
         self._last = 0
         self._bytes = 0
         self._over = False
+        self._told: list[bytes] = []
         self._news = asyncio.Event()
+
+    def tell(self, message: bytes) -> None:
+        """Send the page what another has changed, before anything that is built later. Of many changes it is told to ask."""
+        self._told = [RELOAD] if len(self._told) >= MAX_TOLD else [*self._told, message]
+        self._news.set()
+
+    async def _send(self, message: bytes = b"") -> None:
+        told, self._told = self._told, []
+        for one in [*told, *([message] if message else [])]:
+            await self._socket.send_text(one.decode())
 
     async def serve(self) -> None:
         """Until the page goes away."""
@@ -110,6 +124,8 @@ class Live:
                 await self._lint()
                 await self._news.wait()
             self._news.clear()
+            if not self._over:
+                await self._send()
             if self._serial is not None:
                 await self._next()
             if self._over:
@@ -132,9 +148,11 @@ class Live:
         else:
             if answer.is_ok:
                 self._session.note(edits, settings)
+                if edits or settings:
+                    self._session.share(b'{"shared":' + body + b"}", but=self)
             else:
                 reply = b'{"serial":%d,"files":[],' % serial + reply.lstrip()[1:]
-        await self._socket.send_text(reply.decode())
+        await self._send(reply)
         await self._session.settle()
 
     async def _lint(self) -> None:
@@ -143,7 +161,7 @@ class Live:
         except InnkeeperError:
             return
         if answer.is_ok and reply:
-            await self._socket.send_text(reply.decode())
+            await self._send(reply)
 
 
 def _read(data: bytes) -> _Incoming:

@@ -35,7 +35,16 @@ from innkeeper.service.inspector.session.session import WorkspaceSession
 from innkeeper.service.inspector.session.sessions import WorkspaceSessions
 from innkeeper.service.inspector.views.exchanges import CompareRequest, Comparison, TalkRequest
 from innkeeper.service.inspector.views.inspection import InspectionView, Wire
-from innkeeper.service.inspector.views.workspace import Changes, FileContent, FileReply, FileView, Saved, Workspace
+from innkeeper.service.inspector.views.workspace import (
+    Changes,
+    Conflict,
+    FileContent,
+    FileReply,
+    FileView,
+    Resolution,
+    Saved,
+    Workspace,
+)
 from innkeeper.service.pages import Endpoint, Page, PageTable
 from innkeeper.service.settings import Settings
 
@@ -134,6 +143,8 @@ class Inspector:
             page("GET", file, _ask("file"), "A working copy.", FileContent),
             page("GET", f"{file}/picture", _ask("picture"), "A card's picture.", "image/png"),
             page("GET", f"{file}/changes", _ask("changes"), "What saving would change.", Changes),
+            page("GET", f"{file}/conflict", _ask("conflict"), "What both have changed.", Conflict),
+            page("POST", f"{file}/resolve", _resolve, "End a conflict.", FileReply, body=Resolution),
             page("GET", f"{file}/export", _ask("export", "format"), "A file in another format.", BYTES, query=_FORMAT),
             page("POST", f"{file}/save", _save, "Save a file, and keep what was there beside it.", Saved),
             page("POST", f"{file}/revert", _revert, "Take the edits of a file back.", FileReply),
@@ -208,12 +219,13 @@ class Inspector:
         if session.live >= MAX_LIVE:
             await socket.close(_BUSY)
             return
-        session.live += 1
+        live = Live(socket, session)
+        session.enter(live)
         try:
             await socket.accept()
-            await Live(socket, session).serve()
+            await live.serve()
         finally:
-            session.live -= 1
+            session.leave(live)
             self.sessions.left(visitor.name)
 
     # -------------------------------------------------------------------------------------------------------------- pages
@@ -273,6 +285,10 @@ async def _save(session: WorkspaceSession, web: Request, _: bytes) -> tuple[Engi
 
 async def _revert(session: WorkspaceSession, web: Request, _: bytes) -> tuple[EngineReply, bytes]:
     return await session.revert(web.path_params["id"])
+
+
+async def _resolve(session: WorkspaceSession, web: Request, body: bytes) -> tuple[EngineReply, bytes]:
+    return await session.resolve(web.path_params["id"], body)
 
 
 async def _open_replay(session: WorkspaceSession, _: Request, body: bytes) -> tuple[EngineReply, bytes]:

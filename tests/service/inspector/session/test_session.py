@@ -15,7 +15,7 @@ from innkeeper.service.inspector.session import session as module
 from innkeeper.service.inspector.session.messages import EngineCall, EngineReply, WorkspaceOptions
 from innkeeper.service.inspector.session.process import EngineHere, EngineProcess
 from innkeeper.service.inspector.session.session import WorkspaceSession
-from innkeeper.service.inspector.workspace.disk import read_folder
+from innkeeper.service.inspector.workspace.disk import ChangedFileError, read_folder
 from tests.service.inspector.opened import EXAMPLES, OPTIONS, SETTINGS, session_of
 
 BOOK = {"name": "B", "entries": {"0": {"uid": 0, "key": ["reef"], "content": "Reef."}}}
@@ -146,3 +146,135 @@ def test_a_process_that_is_lost_is_started_again() -> None:
             await session.close()
 
     asyncio.run(lose())
+
+
+# ------------------------------------------------------------------------------------------------------- other programs
+
+BASE = {"name": "Ada", "description": "A keeper.", "personality": "Calm.", "tags": ["coast"]}
+
+
+class Watcher:
+    """A page that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.messages: list[bytes] = []
+
+    def tell(self, message: bytes) -> None:
+        """Keep it."""
+        self.messages.append(message)
+
+
+def card(**fields: Any) -> bytes:
+    """A card as another program would write it."""
+    return json.dumps({"spec": "chara_card_v2", "spec_version": "2.0", "data": {**BASE, **fields}}).encode()
+
+
+async def typed(session: WorkspaceSession, **fields: str) -> None:
+    """Edit fields of the first file."""
+    edits = [edit(["data", name], value) for name, value in fields.items()]
+    answer, _ = await session.ask(EngineCall("live", "page"), b'{"edits":[' + b",".join(edits) + b"]}")
+    assert answer.status == 200
+    session.note(edits, None)
+
+
+async def view(session: WorkspaceSession) -> Any:
+    """The view of the first file, and its card."""
+    _, body = await session.ask(EngineCall("file", "f1"))
+    content = json.loads(body)
+    return content["file"], content["document"]["data"]
+
+
+def test_what_another_program_writes_is_taken_in(tmp_path: Path) -> None:
+    """A file that nobody edits is read again, and pages are told; a second look does nothing."""
+
+    async def run() -> None:
+        session, page = session_of({"ada.json": card()}, tmp_path), Watcher()
+        session.pages.add(page)
+        (tmp_path / "ada.json").write_bytes(card(scenario="The pier."))
+        await session.look()
+        file, data = await view(session)
+        assert (data["scenario"], file["changed"], file["conflict"]) == ("The pier.", False, False)
+        await session.look()
+        assert page.messages == [module.RELOAD]
+
+    asyncio.run(run())
+
+
+RESOLUTIONS = {
+    "theirs": ({"take": "theirs"}, {"description": "Theirs.", "scenario": "The pier."}),
+    "mine": ({"take": "mine"}, {"description": "Mine.", "personality": "Loud."}),
+    "merge, theirs": ({"take": "merge"}, {"description": "Theirs.", "personality": "Loud.", "scenario": "The pier."}),
+    "merge, mine": (
+        {"take": "merge", "mine": [["data", "description"]]},
+        {"description": "Mine.", "personality": "Loud.", "scenario": "The pier."},
+    ),
+}
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize("name", RESOLUTIONS)
+def test_a_conflict_ends_as_it_is_chosen(name: str, restarted: bool, tmp_path: Path) -> None:
+    """What was edited here is kept beside what is on the disk; then it is saved, and their file is beside it."""
+    resolution, expected = RESOLUTIONS[name]
+    theirs = card(description="Theirs.", scenario="The pier.")
+
+    async def run() -> None:
+        session = session_of({"ada.json": card()}, tmp_path)
+        await typed(session, description="Mine.", personality="Loud.")
+        (tmp_path / "ada.json").write_bytes(theirs)
+        with pytest.raises(ChangedFileError):
+            await session.save("f1")
+        file, data = await view(session)
+        assert (file["conflict"], data["description"]) == (True, "Mine.")
+        _, body = await session.ask(EngineCall("conflict", "f1"))
+        field = {"path": ["data", "description"], "mine": "Mine.", "theirs": "Theirs."}
+        assert json.loads(body) == {"fields": [field], "mine": 1, "theirs": 1, "readable": True}
+        with pytest.raises(ChangedFileError):
+            await session.save("f1")
+        answer, _ = await session.resolve("f1", json.dumps(resolution).encode())
+        assert answer.is_ok
+        if restarted:
+            await session.ask(EngineCall("open"), session.opening())
+        file, data = await view(session)
+        assert (data, file["conflict"]) == ({**BASE, **expected}, False)
+        answer, _ = await session.save("f1")
+        assert answer.is_ok
+        assert json.loads((tmp_path / "ada.json").read_bytes())["data"] == {**BASE, **expected}
+        if name != "theirs":
+            assert (tmp_path / "ada.json.bak").read_bytes() == theirs
+
+    asyncio.run(run())
+
+
+def test_what_cannot_be_merged_is_written_over_or_taken(tmp_path: Path) -> None:
+    """A file that is no card any more is no dead end: mine is saved over it, and it is kept beside it."""
+
+    async def run() -> None:
+        session = session_of({"ada.json": card()}, tmp_path)
+        await typed(session, description="Mine.")
+        (tmp_path / "ada.json").write_bytes(b"{broken")
+        await session.look()
+        _, body = await session.ask(EngineCall("conflict", "f1"))
+        assert not json.loads(body)["readable"]
+        await session.resolve("f1", b'{"take":"mine"}')
+        answer, _ = await session.save("f1")
+        assert answer.is_ok
+        assert json.loads((tmp_path / "ada.json").read_bytes())["data"]["description"] == "Mine."
+        assert (tmp_path / "ada.json.bak").read_bytes() == b"{broken"
+
+    asyncio.run(run())
+
+
+def test_reverting_takes_what_is_on_the_disk(tmp_path: Path) -> None:
+    """Edits that are taken back leave the file as another program wrote it."""
+
+    async def run() -> None:
+        session = session_of({"ada.json": card()}, tmp_path)
+        await typed(session, description="Mine.")
+        (tmp_path / "ada.json").write_bytes(card(description="Theirs."))
+        await session.look()
+        await session.revert("f1")
+        file, data = await view(session)
+        assert (data["description"], file["changed"], file["conflict"]) == ("Theirs.", False, False)
+
+    asyncio.run(run())

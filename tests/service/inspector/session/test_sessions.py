@@ -11,6 +11,7 @@ import pytest
 from innkeeper.prompt.errors import LimitError
 from innkeeper.service.guard.grants import Keys
 from innkeeper.service.inspector.access import Access
+from innkeeper.service.inspector.live import Live
 from innkeeper.service.inspector.session import sessions as module
 from innkeeper.service.inspector.session.session import WorkspaceSession
 from innkeeper.service.inspector.session.sessions import IDLE_SECONDS, WorkspaceSessions
@@ -90,7 +91,7 @@ def test_there_are_not_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(LimitError, match="MAX_WORKSPACES"):
             await sessions.of("k3")
         clock.now = IDLE_SECONDS
-        first.live = 1
+        first.pages.add(Live(None, first))  # type: ignore[arg-type]
         await sessions.of("k3")
         assert await sessions.of("k1") is first
         assert isinstance(second, Ended)
@@ -128,7 +129,7 @@ def test_an_idle_one_rests() -> None:
         sessions = WorkspaceSessions(_another(), _another, clock)
         idle, watched, left = [await sessions.of(name) for name in ("idle", "watched", "left")]
         idle.note([b'{"file":"f1","path":["a"],"value":1}'], None)
-        watched.live = 1
+        watched.pages.add(Live(None, watched))  # type: ignore[arg-type]
         clock.now = IDLE_SECONDS
         sessions.left("left")
         await sessions.rest()

@@ -38,6 +38,7 @@ from innkeeper.service.inspector.views.workspace import (
     FileContent,
     FileReply,
     FileView,
+    Resolution,
     SettingsChange,
     Variation,
     problem_body,
@@ -109,6 +110,9 @@ class WorkspaceEngine:
         for raw in opening.edits:
             with suppress(InnkeeperError):
                 self._apply(raw)
+        for opened in opening.files:
+            if opened.theirs is not None:
+                self.workspace.file(opened.id).meet(opened.theirs)
         for name, value in (msgspec.json.decode(opening.settings) if opening.settings else {}).items():
             with suppress(InnkeeperError, msgspec.ValidationError):
                 self.workspace.change(convert({name: value}, SettingsChange))
@@ -217,6 +221,22 @@ class WorkspaceEngine:
         file.revert()
         return _json(FileReply(self.workspace.file_view(file)))
 
+    def meet(self, call: EngineCall, body: bytes) -> EngineAnswer:
+        """Another program has written a file."""
+        file = self.workspace.file(call.argument)
+        file.meet(body)
+        return _json(self.workspace.file_view(file))
+
+    def conflict(self, call: EngineCall, _: bytes) -> EngineAnswer:
+        """What was changed here and by another program."""
+        return _json(self.workspace.file(call.argument).conflict())
+
+    def resolve(self, call: EngineCall, body: bytes) -> EngineAnswer:
+        """End a conflict."""
+        file = self.workspace.file(call.argument)
+        file.resolve(decode(body, Resolution))
+        return _json(FileReply(self.workspace.file_view(file)))
+
     def written(self, call: EngineCall, _: bytes) -> EngineAnswer:
         """The bytes that saving writes."""
         return EngineReply(media_type=BINARY), self.workspace.file(call.argument).to_bytes()
@@ -292,6 +312,7 @@ OPERATIONS: Final[dict[str, Callable[[WorkspaceEngine, EngineCall, bytes], Engin
     name: getattr(WorkspaceEngine, name)
     for name in (
         "open", "view", "add", "copies", "live", "leave", "lint", "inspection", "file", "picture", "changes", "revert",
+        "meet", "conflict", "resolve",
         "written", "saved", "export", "wire", "compare", "replay", "open_replay", "profile", "plan", "finish",
     )
 }  # fmt: skip

@@ -31,13 +31,14 @@ class EngineReply(msgspec.Struct, frozen=True, array_like=True):
 
 
 class OpenedFile(msgspec.Struct, frozen=True):
-    """A file as it was saved, and where it was edited its document as it is now (JSON)."""
+    """A file as it was saved, where it was edited its document as it is now (JSON), and what else is on the disk."""
 
     id: str
     name: str
     data: bytes
     writable: bool = True
     copy: bytes | None = None
+    theirs: bytes | None = None
 
 
 class WorkspaceOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
 from innkeeper.prompt.data import EMPTY
-from innkeeper.prompt.errors import UnknownNameError, UsageError
+from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UsageError, Where
 from innkeeper.prompt.typed.once import decode, unpack
 from innkeeper.service.exchange import encode
 from innkeeper.service.inspector.session.messages import (
@@ -24,19 +25,55 @@ from innkeeper.service.inspector.session.messages import (
     WorkspaceState,
 )
 from innkeeper.service.inspector.session.process import EngineProcess, Engines
-from innkeeper.service.inspector.views.workspace import FileView, Saved
-from innkeeper.service.inspector.workspace.disk import save_new, save_over
+from innkeeper.service.inspector.views.exchanges import LiveShared, SharedChange
+from innkeeper.service.inspector.views.workspace import Conflict, FileView, Resolution, Saved
+from innkeeper.service.inspector.workspace.disk import ChangedFileError, save_new, save_over, stamp_of
 
 MAX_EDITS: Final = 500
 """Edits that are kept apart (no error: the documents are kept as they are then)."""
 
 
+WATCH_SECONDS: Final = 1.0
+"""Seconds between two looks at the files on the disk, while a page is open."""
+
+
+class Page(Protocol):
+    """An open page, which is sent what others change."""
+
+    def tell(self, message: bytes) -> None:
+        """Send a message when there is time."""
+
+
 class SessionFile:
-    """A file: where it is, its bytes as they were saved, and its document where that was edited."""
+    """A file: where it is, the bytes that its edits are of, its document where that was edited, and what is on the disk.
+
+    ``stamp`` is of the file on the disk as it was last read or written; ``theirs`` is what another program wrote there while
+    the file was edited here.
+    """
 
     def __init__(self, id: str, name: str, data: bytes, path: Path | None = None) -> None:  # noqa: A002 - the field's name
         self.id, self.name, self.data, self.path = id, name, data, path
         self.copy: bytes | None = None
+        self.theirs: bytes | None = None
+        self.disk = data
+        self.stamp = None if path is None else stamp_of(path)
+
+    def saved(self, data: bytes) -> None:
+        """Have these bytes, here and on the disk."""
+        self.data = self.disk = data
+        self.copy = self.theirs = None
+        self.stamp = None if self.path is None else stamp_of(self.path)
+
+    def changed_on_disk(self) -> bytes | None:
+        """What another program has written since the last look; None where nobody has."""
+        stamp = None if self.path is None else stamp_of(self.path)
+        if self.path is None or stamp is None or stamp == self.stamp or self.path.is_symlink():
+            return None
+        with suppress(OSError):
+            data = self.path.read_bytes()
+            self.stamp = stamp
+            return None if data == self.disk else data
+        return None
 
 
 class _EditPath(msgspec.Struct, frozen=True):
@@ -78,15 +115,16 @@ class WorkspaceSession:
         for name, data, path in files:
             self._add(name, data, path)
         self._engine = engines(self.opening)
-        self.live = 0
+        self.pages: set[Page] = set()
         """Open pages."""
+        self._watching: asyncio.Task[None] | None = None
         self.admit: Callable[[int], None] = lambda _: None
         """Raises `LimitError` where there is no room for so many bytes more."""
 
     @property
     def size(self) -> int:
         """Bytes of files and edits."""
-        files = sum(len(file.data) + len(file.copy or b"") for file in self.files.values())
+        files = sum(len(file.data) + len(file.copy or b"") + len(file.theirs or b"") for file in self.files.values())
         return files + sum(len(raw) for _, raw in self._edits)
 
     def _add(self, name: str, data: bytes, path: Path | None = None) -> SessionFile:
@@ -99,7 +137,7 @@ class WorkspaceSession:
         """All that a process is started from."""
         writable = self.folder is not None
         files = tuple(
-            OpenedFile(file.id, file.name, file.data, file.path is not None or writable, file.copy)
+            OpenedFile(file.id, file.name, file.data, file.path is not None or writable, file.copy, file.theirs)
             for file in self.files.values()
         )
         return msgspec.msgpack.encode(
@@ -126,6 +164,76 @@ class WorkspaceSession:
     async def close(self) -> None:
         """End the process."""
         await self._engine.close()
+
+    # ----------------------------------------------------------------------------------------------------------- shared
+
+    @property
+    def live(self) -> int:
+        """How many pages are open."""
+        return len(self.pages)
+
+    def enter(self, page: Page) -> None:
+        """A page is open from now on; while one is, the files on the disk are watched."""
+        self.pages.add(page)
+        if self._watching is None:
+            self._watching = asyncio.ensure_future(self._watch())
+
+    def leave(self, page: Page) -> None:
+        """A page has gone away."""
+        self.pages.discard(page)
+        if not self.pages and self._watching is not None:
+            self._watching.cancel()
+            self._watching = None
+
+    def share(self, message: bytes, *, but: Page | None = None) -> None:
+        """Send all open pages but one what it has changed."""
+        for page in self.pages:
+            if page is not but:
+                page.tell(message)
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(WATCH_SECONDS)
+            with suppress(InnkeeperError):
+                await self.look()
+
+    async def look(self) -> None:
+        """Take in what another program has written: as the file, or where it is edited here as the other side of a conflict."""
+        files = list(self.files.values())
+        found = await asyncio.to_thread(lambda: [(file, data) for file in files if (data := file.changed_on_disk())])
+        for file, data in found:
+            self.admit(len(data))
+            await self._meet(file, data)
+        if found:
+            self.share(RELOAD)
+
+    async def _meet(self, file: SessionFile, data: bytes) -> None:
+        answer, body = await self.ask(EngineCall("meet", file.id), data)
+        if not answer.is_ok:
+            return
+        file.disk = data
+        if decode(body, FileView).conflict:
+            file.theirs = data
+        else:
+            file.data = data
+            self._forget(file.id)
+
+    async def resolve(self, name: str, body: bytes) -> tuple[EngineReply, bytes]:
+        """End a conflict. What is on the disk then counts as seen."""
+        file = self.file(name)
+        answer, conflict = await self.ask(EngineCall("conflict", name))
+        if not answer.is_ok:
+            return answer, conflict
+        answer, reply = await self.ask(EngineCall("resolve", name), body)
+        if answer.is_ok:
+            _, copies = await self.ask(EngineCall("copies"))
+            if decode(conflict, Conflict).readable or decode(body, Resolution).take == "theirs":
+                file.data = file.disk
+            file.theirs = None
+            self._forget(name)
+            file.copy = unpack(copies, dict[str, bytes]).get(name)
+            self.share(RELOAD)
+        return answer, reply
 
     # ------------------------------------------------------------------------------------------------------------- live
 
@@ -169,6 +277,7 @@ class WorkspaceSession:
         answer, body = await self.ask(EngineCall("add", file.id, file.name, flag=self.folder is not None), data)
         if not answer.is_ok:
             del self.files[file.id]
+        self.share(RELOAD)
         return answer, body
 
     async def open_replay(self, data: bytes) -> tuple[EngineReply, bytes]:
@@ -181,18 +290,24 @@ class WorkspaceSession:
         else:
             view: dict[str, Any] = msgspec.json.decode(body)
             self.settings = view["settings"]
+            self.share(RELOAD)
         return answer, body
 
     async def revert(self, name: str) -> tuple[EngineReply, bytes]:
         """A file as it is saved."""
+        file = self.file(name)
         self._forget(name)
-        return await self.ask(EngineCall("revert", name))
+        file.data, file.theirs = file.disk, None
+        answer = await self.ask(EngineCall("revert", name))
+        self.share(RELOAD)
+        return answer
 
     async def save(self, name: str) -> tuple[EngineReply, bytes]:
         """Write a file. What was there is kept beside it.
 
         Raises:
-            UsageError: there is no place for it, or the file there is another than was opened.
+            UsageError: there is no place for it.
+            ChangedFileError: another program has changed the file: there is a conflict now.
             MissingFileError: it cannot be written.
         """
         file = self.file(name)
@@ -201,14 +316,29 @@ class WorkspaceSession:
             return answer, data
         backup = None
         if file.path is not None:
-            backup = await asyncio.to_thread(save_over, file.path, file.data, data)
+            backup = await self._save_over(file, file.path, data)
         elif self.folder is not None:
             file.path = await asyncio.to_thread(save_new, self.folder, file.name, data)
         else:
             raise UsageError(f"{file.name} has no place to be saved in", hint="export it instead")
-        file.data = data
         self._forget(name)
+        file.saved(data)
         answer, body = await self.ask(EngineCall("saved", name), data)
+        self.share(RELOAD)
         if not answer.is_ok:
             return answer, body
         return answer, msgspec.json.encode(Saved(decode(body, FileView), backup))
+
+    async def _save_over(self, file: SessionFile, path: Path, data: bytes) -> str | None:
+        if file.theirs is not None:
+            raise ChangedFileError("another program has changed the file", where=Where(asset=path.name))
+        try:
+            return await asyncio.to_thread(save_over, path, file.disk, data)
+        except ChangedFileError:
+            file.stamp = None
+            await self.look()
+            raise
+
+
+RELOAD: Final = msgspec.json.encode(LiveShared(SharedChange(reload=True)))
+"""What is sent when more than edits and settings have changed."""

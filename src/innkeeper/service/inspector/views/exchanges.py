@@ -57,6 +57,20 @@ class LiveRequest(msgspec.Struct, frozen=True):
     settings: SettingsChange | UnsetType = UNSET
 
 
+class SharedChange(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What another page of the workspace changed. ``reload``: more than edits and settings; ask for the workspace again."""
+
+    edits: tuple[Edit, ...] = ()
+    settings: SettingsChange | UnsetType = UNSET
+    reload: bool = False
+
+
+class LiveShared(msgspec.Struct, frozen=True):
+    """A change that comes without being asked for; the prompt with it is to be asked for."""
+
+    shared: SharedChange
+
+
 class LiveReply(msgspec.Struct, frozen=True):
     """The newest state, and how long it took. ``files`` are those whose state or findings are others than last told."""
 

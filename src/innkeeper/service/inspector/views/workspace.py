@@ -76,7 +76,10 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileView(msgspec.Struct, frozen=True):
-    """A file of the workspace. ``bytes`` as saved, ``used`` by the settings, ``changed`` since it was saved."""
+    """A file of the workspace. ``bytes`` as saved, ``used`` by the settings, ``changed`` since it was saved.
+
+    ``conflict``: another program has changed the file on the disk since it was edited here.
+    """
 
     id: str
     name: str
@@ -87,6 +90,7 @@ class FileView(msgspec.Struct, frozen=True):
     writable: bool
     picture: bool
     findings: tuple[FindingView, ...] = ()
+    conflict: bool = False
 
 
 class SettingsView(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,6 +170,30 @@ class Changes(msgspec.Struct, frozen=True):
 
     before: str
     after: str
+
+
+class ConflictField(msgspec.Struct, frozen=True):
+    """A place that both have changed: its value here and on the disk; null where there is none."""
+
+    path: Path
+    mine: Any = None
+    theirs: Any = None
+
+
+class Conflict(msgspec.Struct, frozen=True):
+    """What both have changed, and how many other places each has. ``readable``: whether the file on the disk can be merged."""
+
+    fields: tuple[ConflictField, ...]
+    mine: int
+    theirs: int
+    readable: bool
+
+
+class Resolution(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a conflict ends: all of theirs, all of mine, or both, where ``mine`` lists the fields that are taken from here."""
+
+    take: Literal["theirs", "mine", "merge"]
+    mine: tuple[Path, ...] = ()
 
 
 class Saved(msgspec.Struct, frozen=True):

@@ -84,7 +84,16 @@ class ChangedFileError(UsageError):
     """A file was changed by another program since it was opened; it is not overwritten."""
 
     http_status = 409
-    HINT = "export what you have, and open the file again"
+    HINT = "take theirs, keep yours, or merge both"
+
+
+def stamp_of(path: Path) -> tuple[int, int] | None:
+    """When a file was written, in nanoseconds, and its size; None where there is none."""
+    try:
+        facts = path.stat(follow_symlinks=False)
+    except OSError:
+        return None
+    return facts.st_mtime_ns, facts.st_size
 
 
 def save_over(path: Path, opened: bytes, data: bytes) -> str | None:

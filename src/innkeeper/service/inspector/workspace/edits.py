@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from innkeeper.content.finding import Path, show_path
@@ -88,6 +88,11 @@ def differences(before: Any, after: Any, path: Path = ()) -> dict[Path, Any]:
             changes |= differences(old, new, (*path, index))
         return changes
     return {} if _equal(before, after) else {path: after}
+
+
+def overlapping(path: Path, changes: Iterable[Path]) -> bool:
+    """Whether one of the changes is at the path, within it or around it."""
+    return any(path[: len(other)] == other[: len(path)] for other in changes)
 
 
 def _same_order(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:

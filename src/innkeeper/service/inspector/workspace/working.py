@@ -28,8 +28,8 @@ from innkeeper.content.lorebook import Lorebook
 from innkeeper.prompt import BuildRequest, ReplayBundle
 from innkeeper.prompt.data import parse_json
 from innkeeper.prompt.errors import InnkeeperError, InputError, UnsupportedError, UsageError
-from innkeeper.service.inspector.views.workspace import Edit, Kind
-from innkeeper.service.inspector.workspace.edits import differences, edited, existing, inserted, plain
+from innkeeper.service.inspector.views.workspace import Conflict, ConflictField, Edit, Kind, Resolution
+from innkeeper.service.inspector.workspace.edits import differences, edited, existing, inserted, overlapping, plain
 from innkeeper.service.inspector.workspace.rereading import chat_tree, reread
 
 PNG: Final = b"\x89PNG\r\n\x1a\n"
@@ -75,6 +75,7 @@ class WorkingFile:
         self.tree: Any = None
         self.text: str | None = None
         self.problem: InnkeeperError | None = None
+        self.theirs: WorkingFile | None = None
         self._has_picture: bool | None = None
         self._text_findings: tuple[Finding, ...] = ()
         try:
@@ -139,6 +140,9 @@ class WorkingFile:
 
     def revert(self) -> None:
         """Go back to what is saved."""
+        if self.theirs is not None:
+            self.open(self.theirs.data)
+            return
         self.tree, self.asset, self.problem = self.saved_tree, self.saved_asset, None
         self.changes_made += 1
 
@@ -158,6 +162,56 @@ class WorkingFile:
     def built_of(self, *, saved: bool = False) -> Any:
         """The asset, as it is edited or as it was saved."""
         return self.saved_asset if saved else self.asset
+
+    # -------------------------------------------------------------------------------------------------------- conflict
+
+    def meet(self, data: bytes) -> None:
+        """Another program has written the file: take it as it is there, or keep it beside what was edited here."""
+        if self.changed:
+            self.theirs = WorkingFile(self.id, self.name, data, writable=self.writable)
+        else:
+            self.open(data)
+
+    def conflict(self) -> Conflict:
+        """What both have changed. Raises `UsageError` where nobody else has changed anything."""
+        theirs = self._their_file()
+        if not self._can_merge(theirs):
+            return Conflict((), 0, 0, readable=False)
+        mine, other = differences(self.saved_tree, self.tree), differences(self.saved_tree, theirs.tree)
+        common = [
+            path
+            for path in mine
+            if overlapping(path, other) and existing(self.tree, path) != existing(theirs.tree, path)
+        ]
+        fields = tuple(
+            ConflictField(path, existing(self.tree, path)[1], existing(theirs.tree, path)[1]) for path in common
+        )
+        alone = sum(not overlapping(path, mine) for path in other)
+        return Conflict(fields, len(mine) - len(common), alone, readable=True)
+
+    def resolve(self, resolution: Resolution) -> None:
+        """End the conflict. The file on the disk is what was saved from now on. Raises `UsageError` as `conflict`."""
+        theirs, tree = self._their_file(), self.tree
+        if not self._can_merge(theirs) and resolution.take != "theirs":
+            self.theirs = None  # what is saved is this file with its edits
+            return
+        edits: dict[Path, Any] = {}
+        if resolution.take == "merge":
+            given = {field.path for field in self.conflict().fields} - set(resolution.mine)
+            edits = {path: value for path, value in differences(self.saved_tree, tree).items() if path not in given}
+        self.open(theirs.data)
+        if resolution.take == "mine":
+            self._take(tree, ())
+        for path, value in edits.items():
+            self._take(edited(self.tree, path, value), path)
+
+    def _their_file(self) -> WorkingFile:
+        if self.theirs is None:
+            raise UsageError(f"no other program has changed {self.name}")
+        return self.theirs
+
+    def _can_merge(self, theirs: WorkingFile) -> bool:
+        return theirs.tree is not None and self.saved_tree is not None and theirs.kind == self.kind
 
     # --------------------------------------------------------------------------------------------------------- saving
 

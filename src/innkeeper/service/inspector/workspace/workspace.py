@@ -144,7 +144,16 @@ class OpenWorkspace:
         findings = tuple(finding_view(file, one) for one in file.findings) + self._linted.findings(file)
         size = len(file.data)
         return FileView(
-            file.id, file.name, file.kind, size, used, file.changed, file.writable, file.has_picture, findings
+            file.id,
+            file.name,
+            file.kind,
+            size,
+            used,
+            file.changed,
+            file.writable,
+            file.has_picture,
+            findings,
+            file.theirs is not None,
         )
 
     def lint(self) -> bool:
