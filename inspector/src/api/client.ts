@@ -1,7 +1,7 @@
 /** The calls of the page: same origin, by the cookie of the session, JSON in and out. */
 
 import type {
-  Changes, Comparison, CompareRequest, Conflict, DraftRequest, FileContent, FileReply, FileView, LibraryView, LogPage, MetricsView, ProblemView, PublishRequest, Resolution,
+  Changes, Comparison, CompareRequest, Conflict, DraftRequest, FileContent, FileReply, FileView, LibraryView, LogPage, MetricsView, ProblemView, PublishRequest, ConflictEnd,
   ResolutionView, ResolutionRequest, RollbackRequest, Saved, TalkDelta, TalkEnd, TalkRequest, TemplateSummary, TemplateView, TierRequest, TierView,
   VaultNames, Wire, Workspace,
 } from "./types.ts";
@@ -51,7 +51,7 @@ export const openFile = (id: string): Promise<FileContent> => get(file(id));
 export const changes = (id: string): Promise<Changes> => get(`${file(id)}/changes`);
 export const save = (id: string): Promise<Saved> => post(`${file(id)}/save`);
 export const conflict = (id: string): Promise<Conflict> => get(`${file(id)}/conflict`);
-export const resolve = (id: string, resolution: Resolution): Promise<FileReply> => post(`${file(id)}/resolve`, resolution);
+export const resolve = (id: string, resolution: ConflictEnd): Promise<FileReply> => post(`${file(id)}/resolve`, resolution);
 export const revert = (id: string): Promise<FileReply> => post(`${file(id)}/revert`);
 export const wire = (dialect: string, signal?: AbortSignal): Promise<Wire> => get(`wire?dialect=${encodeURIComponent(dialect)}`, signal);
 export const compare = (request: CompareRequest): Promise<Comparison> => post("compare", request);

@@ -129,7 +129,7 @@ export interface Conflict {
 }
 
 /** How a conflict ends: all of theirs, all of mine, or both, where ``mine`` lists the fields that are taken from here. */
-export interface Resolution {
+export interface ConflictEnd {
   readonly take: "merge" | "mine" | "theirs";
   readonly mine: readonly (readonly (string | number)[])[];
 }

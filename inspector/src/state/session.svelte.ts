@@ -4,7 +4,7 @@ import { SvelteMap } from "svelte/reactivity";
 
 import * as api from "../api/client.ts";
 import { Live, type LiveEvents, type LiveState, type Socket } from "../api/live.ts";
-import type { Edit, FileView, FindingView, InspectionView, LiveReply, OriginView, Resolution, SettingsChange, SettingsView, SharedChange, VerdictView, Workspace } from "../api/types.ts";
+import type { Edit, FileView, FindingView, InspectionView, LiveReply, OriginView, ConflictEnd, SettingsChange, SettingsView, SharedChange, VerdictView, Workspace } from "../api/types.ts";
 import { type Path, differences, startsWith, withEdit, withInserted, withoutValue, withValue } from "../format/paths.ts";
 import { t } from "../words/words.svelte.ts";
 import { equal, updated } from "./update.ts";
@@ -302,7 +302,7 @@ class Session {
   }
 
   /** End a conflict with another program. */
-  async resolve(id: string, resolution: Resolution): Promise<void> {
+  async resolve(id: string, resolution: ConflictEnd): Promise<void> {
     await this.settled();
     this.#files([(await api.resolve(id, resolution)).file]);
     if (!this.files.find((file) => file.id === id)?.changed) this.saving = null;

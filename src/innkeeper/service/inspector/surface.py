@@ -38,10 +38,10 @@ from innkeeper.service.inspector.views.inspection import InspectionView, Wire
 from innkeeper.service.inspector.views.workspace import (
     Changes,
     Conflict,
+    ConflictEnd,
     FileContent,
     FileReply,
     FileView,
-    Resolution,
     Saved,
     Workspace,
 )
@@ -144,7 +144,7 @@ class Inspector:
             page("GET", f"{file}/picture", _ask("picture"), "A card's picture.", "image/png"),
             page("GET", f"{file}/changes", _ask("changes"), "What saving would change.", Changes),
             page("GET", f"{file}/conflict", _ask("conflict"), "What both have changed.", Conflict),
-            page("POST", f"{file}/resolve", _resolve, "End a conflict.", FileReply, body=Resolution),
+            page("POST", f"{file}/resolve", _resolve, "End a conflict.", FileReply, body=ConflictEnd),
             page("GET", f"{file}/export", _ask("export", "format"), "A file in another format.", BYTES, query=_FORMAT),
             page("POST", f"{file}/save", _save, "Save a file, and keep what was there beside it.", Saved),
             page("POST", f"{file}/revert", _revert, "Take the edits of a file back.", FileReply),

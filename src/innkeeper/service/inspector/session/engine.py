@@ -34,11 +34,11 @@ from innkeeper.service.inspector.views.exchanges import (
 from innkeeper.service.inspector.views.inspection import InspectionFacts, InspectionView
 from innkeeper.service.inspector.views.workspace import (
     Changes,
+    ConflictEnd,
     Edit,
     FileContent,
     FileReply,
     FileView,
-    Resolution,
     SettingsChange,
     Variation,
     problem_body,
@@ -234,7 +234,7 @@ class WorkspaceEngine:
     def resolve(self, call: EngineCall, body: bytes) -> EngineAnswer:
         """End a conflict."""
         file = self.workspace.file(call.argument)
-        file.resolve(decode(body, Resolution))
+        file.resolve(decode(body, ConflictEnd))
         return _json(FileReply(self.workspace.file_view(file)))
 
     def written(self, call: EngineCall, _: bytes) -> EngineAnswer:

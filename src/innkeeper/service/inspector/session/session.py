@@ -26,7 +26,7 @@ from innkeeper.service.inspector.session.messages import (
 )
 from innkeeper.service.inspector.session.process import EngineProcess, Engines
 from innkeeper.service.inspector.views.exchanges import LiveShared, SharedChange
-from innkeeper.service.inspector.views.workspace import Conflict, FileView, Resolution, Saved
+from innkeeper.service.inspector.views.workspace import Conflict, ConflictEnd, FileView, Saved
 from innkeeper.service.inspector.workspace.disk import ChangedFileError, save_new, save_over, stamp_of
 
 MAX_EDITS: Final = 500
@@ -37,7 +37,7 @@ WATCH_SECONDS: Final = 1.0
 """Seconds between two looks at the files on the disk, while a page is open."""
 
 
-class Page(Protocol):
+class OpenPage(Protocol):
     """An open page, which is sent what others change."""
 
     def tell(self, message: bytes) -> None:
@@ -115,7 +115,7 @@ class WorkspaceSession:
         for name, data, path in files:
             self._add(name, data, path)
         self._engine = engines(self.opening)
-        self.pages: set[Page] = set()
+        self.pages: set[OpenPage] = set()
         """Open pages."""
         self._watching: asyncio.Task[None] | None = None
         self.admit: Callable[[int], None] = lambda _: None
@@ -172,20 +172,20 @@ class WorkspaceSession:
         """How many pages are open."""
         return len(self.pages)
 
-    def enter(self, page: Page) -> None:
+    def enter(self, page: OpenPage) -> None:
         """A page is open from now on; while one is, the files on the disk are watched."""
         self.pages.add(page)
         if self._watching is None:
             self._watching = asyncio.ensure_future(self._watch())
 
-    def leave(self, page: Page) -> None:
+    def leave(self, page: OpenPage) -> None:
         """A page has gone away."""
         self.pages.discard(page)
         if not self.pages and self._watching is not None:
             self._watching.cancel()
             self._watching = None
 
-    def share(self, message: bytes, *, but: Page | None = None) -> None:
+    def share(self, message: bytes, *, but: OpenPage | None = None) -> None:
         """Send all open pages but one what it has changed."""
         for page in self.pages:
             if page is not but:
@@ -227,7 +227,7 @@ class WorkspaceSession:
         answer, reply = await self.ask(EngineCall("resolve", name), body)
         if answer.is_ok:
             _, copies = await self.ask(EngineCall("copies"))
-            if decode(conflict, Conflict).readable or decode(body, Resolution).take == "theirs":
+            if decode(conflict, Conflict).readable or decode(body, ConflictEnd).take == "theirs":
                 file.data = file.disk
             file.theirs = None
             self._forget(name)

@@ -189,7 +189,7 @@ class Conflict(msgspec.Struct, frozen=True):
     readable: bool
 
 
-class Resolution(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ConflictEnd(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a conflict ends: all of theirs, all of mine, or both, where ``mine`` lists the fields that are taken from here."""
 
     take: Literal["theirs", "mine", "merge"]

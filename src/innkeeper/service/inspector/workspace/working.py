@@ -28,7 +28,7 @@ from innkeeper.content.lorebook import Lorebook
 from innkeeper.prompt import BuildRequest, ReplayBundle
 from innkeeper.prompt.data import parse_json
 from innkeeper.prompt.errors import InnkeeperError, InputError, UnsupportedError, UsageError
-from innkeeper.service.inspector.views.workspace import Conflict, ConflictField, Edit, Kind, Resolution
+from innkeeper.service.inspector.views.workspace import Conflict, ConflictEnd, ConflictField, Edit, Kind
 from innkeeper.service.inspector.workspace.edits import differences, edited, existing, inserted, overlapping, plain
 from innkeeper.service.inspector.workspace.rereading import chat_tree, reread
 
@@ -189,7 +189,7 @@ class WorkingFile:
         alone = sum(not overlapping(path, mine) for path in other)
         return Conflict(fields, len(mine) - len(common), alone, readable=True)
 
-    def resolve(self, resolution: Resolution) -> None:
+    def resolve(self, resolution: ConflictEnd) -> None:
         """End the conflict. The file on the disk is what was saved from now on. Raises `UsageError` as `conflict`."""
         theirs, tree = self._their_file(), self.tree
         if not self._can_merge(theirs) and resolution.take != "theirs":
