@@ -62,7 +62,8 @@ class ReplyRules(msgspec.Struct, frozen=True):
         power = request.settings.get("power_user")
         power = power if isinstance(power, Mapping) else EMPTY
         members = () if power.get("disable_group_trimming") else members_of(request.group)
-        others = dict.fromkeys(name for name in (other, *members) if name.strip() and name != own)
+        alone = request.character is None and request.group is None  # a model without a part speaks for nobody
+        others = dict.fromkeys(name for name in (other, *members) if not alone and name.strip() and name != own)
         scripts = rewrites_replies(request) if scripts is None else scripts
         return cls(
             own,

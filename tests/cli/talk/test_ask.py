@@ -26,12 +26,13 @@ KEY = "sk-lantern-0123456789"
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[EchoServer]:
+def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[EchoServer]:
     """A provider on this machine, which is settled; what is said is kept."""
     with EchoServer("Tea first.", "Then the *bell*.", "The reef is quiet.") as server:
         monkeypatch.setenv("INNKEEPER_BASE_URL", server.base_url)
         monkeypatch.setenv("INNKEEPER_MODEL", "m")
         monkeypatch.setenv("INNKEEPER_LOGGING", "on")
+        monkeypatch.setenv("INNKEEPER_CONFIG", str(tmp_path / "config.toml"))
         yield server
 
 
@@ -76,6 +77,41 @@ def test_an_answer_that_may_not_pass(run: Run, monkeypatch: pytest.MonkeyPatch) 
     assert "Mia" not in ran.out
 
 
+@pytest.mark.parametrize(
+    ("words", "piped", "said"),
+    [
+        (("What is {{user}}?",), "", "What is {{user}}?"),
+        (("What", "is", "slack water?"), "", "What is slack water?"),
+        ((), "From a pipe.\n", "From a pipe."),
+        (("Explain:", "-"), "a tide table\n", "Explain:\n\na tide table"),
+    ],
+)
+def test_without_a_card(run: Run, server: EchoServer, words: tuple[str, ...], piped: str, said: str) -> None:
+    """A question to a model alone is the message as it was typed, nothing beside it; no persona or preset comes in."""
+    run("config", "set", "persona", PERSONA)
+    assert run("ask", *words, input=piped).out == "Tea first.\n"
+    assert server.requests[0].body["messages"] == [{"role": "user", "content": said}]
+
+
+def test_without_a_card_it_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A conversation with a model alone is kept, goes on and is explained as any other; nobody's lines are cut from it."""
+    scene = "A scene.\nUser: here\nAssistant: there"
+    with EchoServer(scene, "Yes.") as server:
+        monkeypatch.setenv("INNKEEPER_BASE_URL", server.base_url)
+        monkeypatch.setenv("INNKEEPER_MODEL", "m")
+        monkeypatch.setenv("INNKEEPER_LOGGING", "on")
+        assert run("ask", "Write a scene.").out == f"{scene}\n"
+        assert run("ask", "-c", "Longer.").code == 0
+        assert texts(server) == ["Write a scene.", scene, "Longer."]
+    assert "Write a scene." in run("why", "1").out
+
+
+def test_the_gate_judges_a_bare_question(run: Run, server: EchoServer) -> None:
+    """A question to a model alone passes the gate that every prompt passes."""
+    ran = run("ask", "A nude 12 year old.", "--json")
+    assert (ran.code, ran.error["kind"], server.requests) == (65, "tier_blocked", [])
+
+
 def test_go_on(run: Run, server: EchoServer) -> None:
     """With -c the last conversation goes on, with its card, its persona and its model, whatever is settled now."""
     run("ask", CARD, "One", "--persona", PERSONA, "--tavern", "silly", "--set", "options.temperature=0.5")
@@ -104,7 +140,8 @@ def test_go_on_with_another_model(run: Run, server: EchoServer) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "hint"),
     [
-        ((), 2, "a card"),
+        ((), 2, "nothing to say"),
+        (("Wena", "Hello"), 2, "did you mean 'wenna'?"),
         ((CARD,), 2, "nothing to say"),
         (("-c", "Hello"), 69, "nothing has been said yet"),
         (("--conversation", "7", "Hello"), 69, "nothing has been said yet"),
@@ -113,6 +150,7 @@ def test_go_on_with_another_model(run: Run, server: EchoServer) -> None:
 )
 def test_refused(run: Run, server: EchoServer, words: tuple[str, ...], code: int, hint: str) -> None:
     """What cannot be asked is refused in plain words before anything is sent."""
+    run("config", "set", "aliases.cards.wenna", CARD)
     ran = run("ask", *words)
     assert ran.code == code
     assert hint in ran.err

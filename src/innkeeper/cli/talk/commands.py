@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -62,6 +63,7 @@ def _talk_options(command: F) -> F:
 @click.command(
     epilog=examples(
         'innkeeper ask wenna.png "Is the reef safe tonight?"',
+        'innkeeper ask "What is a spring tide?" --model openrouter:z-ai/glm-4.6',
         'innkeeper ask -c "And at low water?"',
         'git diff | innkeeper ask critic.json "Say what is wrong with this:" - --model openrouter:z-ai/glm-4.6',
     )
@@ -74,23 +76,18 @@ def _talk_options(command: F) -> F:
 @click.option("--dry-run", is_flag=True, help="Show the request and where its settings come from; send nothing.")
 @json_option
 def ask(words: tuple[str, ...], *, dry_run: bool, as_json: bool, **options: Any) -> int:
-    """Say something to a character and print the reply as it comes.
+    """Say something to a character, or to a model alone, and print the reply as it comes.
 
-    WORDS are a card and the text; with -c the text alone, and the last conversation goes on; with the --profile of a folder the
-    text alone, too. The text is the standard input where there is none, or at the place of a "-".
+    WORDS are a card and the text. Without a card the text goes to the model as it is; with -c the last conversation goes on; with
+    the --profile of a folder its character answers. The text is the standard input where there is none, or at the place of a "-".
 
     What is said is kept in the log: `innkeeper log`, `innkeeper why` and `innkeeper ask -c` know it.
     """
     from innkeeper.cli.app.root import INTERRUPTED
-    from innkeeper.cli.prompt.assets import find_profile
     from innkeeper.cli.talk.opening import SessionStart
     from innkeeper.cli.talk.tools import opened_tools
 
-    has_card = not (options["resume"] or options["conversation"] or options["card"] or options["sillytavern"])
-    has_card = has_card and (options["profile"] is None or find_profile(options["profile"]) is None)
-    cards, text = (words[:1], words[1:]) if has_card else ((), words)
-    if has_card and not cards:
-        raise click.UsageError("say whom to ask: a card, or -c to go on with the last conversation")
+    cards, text = (words[:1], words[1:]) if _begins_with_card(words, options) else ((), words)
     message = _text(text)
     opening = SessionStart.of(cards, options, kind="ask")
     if dry_run:
@@ -114,6 +111,35 @@ def ask(words: tuple[str, ...], *, dry_run: bool, as_json: bool, **options: Any)
     return INTERRUPTED if turn is not None and turn.end == "stopped" else 0
 
 
+def _begins_with_card(words: tuple[str, ...], options: dict[str, Any]) -> bool:
+    """Whether the first word is a card: an alias, a file, or a file's name. Raises `UnknownNameError` for a slip in an alias."""
+    from innkeeper.cli.prompt.assets import find_profile
+    from innkeeper.cli.settings.settings import UserSettings
+    from innkeeper.prompt.errors import UnknownNameError
+
+    if not words or options["resume"] or options["conversation"] or options["card"] or options["sillytavern"]:
+        return False
+    if options["profile"] is not None and find_profile(options["profile"]) is not None:
+        return False
+    first, aliases = words[0], UserSettings.read().table("aliases.cards")
+    if first == STDIN:
+        return len(words) > 1
+    if first in aliases or _FILE_NAME.fullmatch(first) or (len(first) < _PATH_CHARS and Path(first).is_file()):
+        return True
+    if len(words) > 1:
+        import difflib  # here, since a name is rarely wrong
+
+        if difflib.get_close_matches(first.casefold(), map(str.casefold, aliases), 1, _SLIP):
+            raise UnknownNameError("card", first, aliases)
+    return False
+
+
+_FILE_NAME: Final = re.compile(r"(?:[~.]*/)?\S+\.(?:png|apng|json|charx|jpe?g|webp|byaf|ya?ml|zip)", re.IGNORECASE)
+_PATH_CHARS: Final = 200
+_SLIP: Final = 0.75
+"""The likeness from which a first word is a slip in the alias of a card rather than the beginning of a text."""
+
+
 @contextmanager
 def _on_sigterm(handler: Callable[..., Any]) -> Iterator[None]:
     """Have SIGTERM end a reply as Ctrl-C does: what has come of it is kept."""
@@ -132,7 +158,7 @@ def _text(words: tuple[str, ...]) -> str:
     from innkeeper.cli.keep.library import read_text
 
     if not words and sys.stdin.isatty():
-        raise click.UsageError("say something: a text after the card, or the standard input")
+        raise click.UsageError("say something: a text, after a card if one is to answer, or the standard input")
     parts = [read_text(STDIN) if word == STDIN else word for word in words or (STDIN,)]
     text = "\n\n".join(parts) if STDIN in words else " ".join(parts)
     if not text.strip():

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from innkeeper.prompt import BuildRequest
 
 
+BARE: Final = "template"
+"""The tavern of a question to a model alone: it adds nothing and expands nothing."""
+
+
 @dataclass(frozen=True)
 class SessionStart:
     """A request with its assets, or (``logged``) a conversation of the log that goes on."""
@@ -38,12 +42,22 @@ class SessionStart:
     @classmethod
     def of(cls, files: tuple[str, ...], options: Mapping[str, Any], *, kind: str) -> SessionStart:
         """Read files and options. Raises what `AssetFiles.of` and the log do, and `UsageError`."""
+        names = ("card", "persona", "lorebook", "preset", "sillytavern")
+        if (
+            kind == "ask"
+            and not files
+            and not any(options[name] for name in (*names, "profile", "resume", "conversation"))
+        ):
+            from innkeeper.prompt import BuildRequest
+
+            assets = AssetFiles()
+            assets.fields["request"] = BuildRequest(tavern=BARE)
+            return cls(UserSettings.read(), options, kind, assets=assets)
         if not (options["resume"] or options["conversation"]):
             folder = options["sillytavern"]
             chat = options.get("path") if folder else None
             assets = AssetFiles.of(files, {**options, "chat": chat}, chat_only=True, several=kind == "chat")
             return cls(assets.settings or UserSettings.read(), options, kind, assets=assets)
-        names = ("card", "persona", "lorebook", "preset", "sillytavern")
         assets_too = [*files, *(f"--{name}" for name in names if options[name])]
         if assets_too:
             hint = "leave out -c to begin a new conversation with it"
@@ -201,6 +215,8 @@ class SessionStart:
                 yield SettingValue(name, choice[name], "profile", profile.name)
             elif self.logged is not None and name in choice and self.options[name] is None:
                 yield SettingValue(name, choice[name], "log", f"conversation {self.logged.chat.id}")
+            elif name == "tavern" and self.assets is not None and "request" in self.assets.fields:
+                yield SettingValue(name, self.request.tavern, "option")
             else:
                 yield self.settings.value(name, limits.get(name, self.options.get(name)))
 
