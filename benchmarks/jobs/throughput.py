@@ -24,7 +24,7 @@ from innkeeper.library.library import Library
 WORKERS = 4
 QUEUED = 1_000
 SECONDS = 8.0
-WORKER = [sys.executable, "-m", "innkeeper", "job", "work", "--threads", "8", "--json", "--database"]
+WORKER = [sys.executable, "-m", "innkeeper", "admin", "job", "run", "--threads", "8", "--json", "--database"]
 
 
 def workers(url: str, count: int) -> list[subprocess.Popen[bytes]]:

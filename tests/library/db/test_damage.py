@@ -33,17 +33,17 @@ from tests.library.unprivileged import run_unprivileged, unwritable
 NAME = draft().name
 ASKED = "--use-case enhancement --job-type image --target sdxl"
 COMMANDS = [
-    line.split()
+    ["admin", *line.split()]
     for line in f"""
     template list
     template list --label production
     template show {NAME} --history
     template diff {NAME} 1 2
-    template validate {NAME}
+    template check {NAME}
     template resolve {ASKED}
     template render {NAME} --value subject=x
     template render {ASKED} --value subject=x
-    template create fresh --use-case chat --text hi
+    template new fresh --use-case chat --text hi
     template publish {NAME}
     template label {NAME}
     template rollback {NAME}
@@ -56,14 +56,14 @@ COMMANDS = [
     model show maker/one
     model set maker/one --priority 3
     tool list
-    tool get dice
+    tool show dice
     negative list
-    negative add bad --family sdxl
-    negative preview --family sdxl
+    negative new bad --family sdxl
+    negative render --family sdxl
     vault list
     vault status
-    vault doctor
-    vault unset KEY
+    vault check
+    vault remove KEY
     tier check hello
     db status
     db upgrade
@@ -71,10 +71,10 @@ COMMANDS = [
     db export
     cache show
     cache rebuild
-    logs show
+    logs list
     logs stats --since all
     """.strip().splitlines()
-] + [["db", "query", f"SELECT * FROM {table}"] for table in ("enhancement_logs", "messages")]
+] + [["admin", "db", "query", f"SELECT * FROM {table}"] for table in ("enhancement_logs", "messages")]
 """Every command that has to do with a database."""
 
 _DEFECT = 70
@@ -259,9 +259,9 @@ def closed_folder(whole: bytes) -> Iterator[Path]:
 READS = [
     words
     for words in COMMANDS
-    if words[:2]
+    if words[1:3]
     not in (
-        *(["template", name] for name in ("create", "publish", "rollback")),
+        *(["template", name] for name in ("new", "publish", "rollback")),
         *([group, "set"] for group in ("provider", "model")),
         ["negative", "new"],
         ["vault", "remove"],
@@ -273,7 +273,7 @@ _RUN = (
     "import json, sys; from innkeeper.cli import main\n"
     "for words in json.loads(sys.argv[1]):\n"
     "    code = main([*words, '--database', sys.argv[2]])\n"
-    "    if code not in (0, 1) and words != ['vault', 'doctor']: print('FAILED', words, code)\n"
+    "    if code not in (0, 1) and words[1:] != ['vault', 'check']: print('FAILED', words, code)\n"
 )
 
 
@@ -289,7 +289,7 @@ def test_who_may_only_read_can_read_everything(closed_folder: Path, *, beside: b
             db = stack.enter_context(Database.open(path))
             TemplateStore(db).create(draft("newest"))
         stack.enter_context(unwritable(closed_folder))
-        reads = [*READS, ["template", "show", "newest"]] if beside else READS
+        reads = [*READS, ["admin", "template", "show", "newest"]] if beside else READS
         said = run_unprivileged(_RUN, json.dumps(reads), str(path))
     assert "FAILED" not in said
 
@@ -328,7 +328,7 @@ def test_a_log_that_cannot_be_read(closed_folder: Path) -> None:
     Path(f"{path}-wal").write_bytes(logged)
     code = (
         "import json, sys; from innkeeper.cli import main; sys.stderr = sys.stdout\n"
-        "print(main(['library', 'template', 'list', '--database', sys.argv[1]]))\n"
+        "print(main(['admin', 'template', 'list', '--database', sys.argv[1]]))\n"
         "print(main([*json.loads(sys.argv[2]), '--database', sys.argv[1]]))\n"
     )
     with unwritable(closed_folder):

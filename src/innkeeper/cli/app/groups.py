@@ -10,7 +10,10 @@ from innkeeper.cli.app.table import ADMIN, FUNCTIONS
     cls=LazyGroup,
     sections=ADMIN,
     epilog=examples(
-        "innkeeper admin db upgrade", "innkeeper admin template list", "innkeeper admin vault set openrouter"
+        "innkeeper admin backup monday.zip",
+        "innkeeper admin db upgrade",
+        "innkeeper admin template list",
+        "innkeeper admin vault set openrouter",
     ),
 )
 def admin() -> None:

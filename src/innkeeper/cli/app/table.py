@@ -33,6 +33,8 @@ SECTIONS: Final[Sections] = MappingProxyType(
             "config": _entry("settings.config:config", "Set defaults for all commands."),
             "keys": _entry("settings.key_commands:keys", "Store providers' API keys; none is ever shown."),
             "models": _entry("talk.weights:models", "Install models that run on this machine."),
+            "info": _entry("app.info:info", "Show where everything is kept, and how large it is."),
+            "doctor": _entry("app.doctor:doctor", "Check keys, databases, models and ports."),
             "serve": _entry("app.service:serve", "Run the HTTP service."),
         },
         "More": {
@@ -59,6 +61,10 @@ BRIEF: Final = frozenset(SECTIONS["More"]) - {"admin", "fn"}
 
 ADMIN: Final[Sections] = MappingProxyType(
     {
+        "Everything": {
+            "backup": _entry("keep.state:backup", "Write all that is kept here into one file."),
+            "restore": _entry("keep.state:restore", "Put it back from that file."),
+        },
         "Contents of the library": {
             "template": _entry("keep.template:template", "Prompt templates: versions, labels, resolution."),
             "model": _entry("keep.catalogue:model", "The catalogue of models."),

@@ -120,7 +120,7 @@ def edit() -> None:
     click.edit(filename=str(path))
     settings = UserSettings.read()
     for value in settings.values():
-        _check_known(value.name, value.value, settings.path)
+        check_known(value.name, value.value, settings.path)
     click.echo(str(path))
 
 
@@ -143,11 +143,12 @@ def _checked(name: str, text: str) -> Any:
         if not value.exists():
             raise UnavailableError("there is no such file", where=Where(asset=text))
         return str(value.absolute())
-    _check_known(name, value)
+    check_known(name, value)
     return value
 
 
-def _check_known(name: str, value: Any, path: Path | None = None) -> None:
+def check_known(name: str, value: Any, path: Path | None = None) -> None:
+    """Raise `UnknownNameError` for a value that is none of those that the setting may have."""
     setting = SETTINGS.get(name)
     if setting is not None and setting.known is not None and value is not None:
         names = list(setting.known())

@@ -68,7 +68,7 @@ def back_up(
         raise AlreadyExistsError(f"{target} exists already", hint="`--force` overwrites it")
     with translated(str(target)), draft_beside(target) as draft:
         if db.dialect == "sqlite":
-            _copy(db.target.path or Path(), draft)
+            copy_database(db.target.path or Path(), draft)
             with closing(_open(draft, "rw")) as copy:
                 copy.execute("PRAGMA journal_mode = DELETE")  # everything is in the one file then
             _check_file(draft)
@@ -94,16 +94,16 @@ def verify(path: str | os.PathLike[str]) -> Backup:
         raise FormatError(
             "there is no such file", where=where, hint="name the file that `innkeeper admin db backup` wrote"
         )
-    with translated(str(backup_path)), backup_path.open("rb") as file:
-        head = file.read(len(_MAGIC))
-    if head == _MAGIC:
+    with translated(str(backup_path)):
+        in_sqlite = is_database(backup_path)
+    if in_sqlite:
         beside = Path(f"{backup_path}{SUFFIX}")
         if beside.is_file() and beside.read_text(encoding="utf-8").split(maxsplit=1)[:1] != [_digest(backup_path)]:
             raise damaged(backup_path, "the backup is damaged: its checksum is not the one beside it")
         _check_file(backup_path)
     else:
         check_dump(backup_path)
-    kind = "sqlite" if head == _MAGIC else "dump"
+    kind = "sqlite" if in_sqlite else "dump"
     return Backup(str(backup_path), kind, _digest(backup_path), backup_path.stat().st_size)
 
 
@@ -127,7 +127,7 @@ def restore(
         AlreadyExistsError: the library holds something and ``force`` is off.
     """
     backup, target = verify(path), find_target(url)
-    if not force and _holds_something(target.url if target.path is None else target.path):
+    if not force and holds_something(target.url if target.path is None else target.path):
         raise AlreadyExistsError(f"the library {target.location} holds something", hint="`--force` replaces it")
     if target.path is None:
         with Database.open(url) as db:
@@ -135,7 +135,7 @@ def restore(
         return backup
     with draft_beside(target.path) as draft:
         if backup.kind == "sqlite":
-            _copy(Path(backup.path), draft)
+            copy_database(Path(backup.path), draft)
         else:
             with Database.open(draft) as fresh:
                 load_rows(fresh, Path(backup.path), progress)
@@ -151,7 +151,7 @@ def _load_into(db: Database, backup: Backup, progress: Progress) -> None:
         return
     with draft_beside(Path(backup.path)) as draft:
         copied = draft.with_suffix(".dump")
-        _copy(Path(backup.path), draft)
+        copy_database(Path(backup.path), draft)
         try:
             with Database.open(draft) as source, copied.open("wb") as file:
                 write_dump(source, file)
@@ -160,7 +160,8 @@ def _load_into(db: Database, backup: Backup, progress: Progress) -> None:
             copied.unlink(missing_ok=True)
 
 
-def _holds_something(url: str | Path) -> bool:
+def holds_something(url: str | Path) -> bool:
+    """Whether there is a library with anything in it. Raises `DatabaseError`."""
     try:
         with Database.open(url, create=False, upgrade=False) as db:
             return db.revision() > 0
@@ -168,7 +169,13 @@ def _holds_something(url: str | Path) -> bool:
         return False
 
 
-def _copy(source: Path, target: Path) -> None:
+def is_database(path: Path) -> bool:
+    """Whether a file is a database of SQLite. Raises `OSError`."""
+    with path.open("rb") as file:
+        return file.read(len(_MAGIC)) == _MAGIC
+
+
+def copy_database(source: Path, target: Path) -> None:
     """SQLite's own copy of a database that others may be writing to: of one moment, whole or not at all."""
     make_private(target)
     with closing(_open(source, "ro")) as origin, closing(_open(target, "rwc")) as copy:
@@ -211,7 +218,7 @@ def _replace(draft: Path, target: Path) -> None:
             copy.execute("PRAGMA journal_mode = WAL")
             copy.execute("UPDATE revisions SET revision = max(revision, ?) + 1", (before,))
             copy.commit()
-        _copy(draft, target)
+        copy_database(draft, target)
 
 
 def _is_sound(path: Path) -> bool:
