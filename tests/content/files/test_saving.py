@@ -67,16 +67,6 @@ def test_a_write_that_fails_leaves_the_old_file(step: str, tmp_path: Path, monke
     assert [(item.name, item.read_bytes()) for item in tmp_path.iterdir()] == [("a", b"old")]
 
 
-def test_a_pipe_is_written_to(tmp_path: Path) -> None:
-    """What is no file, as a pipe or a device, is written to and stays what it is."""
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    save_bytes(pipe, b"tide", force=True)
-    assert (os.read(reader, 10), pipe.is_fifo()) == (b"tide", True)
-    os.close(reader)
-
-
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     """A path that cannot be written is a typed error."""
     for path in (tmp_path / "no" / "a", "a\0b"):
