@@ -26,17 +26,12 @@ class Place(NamedTuple):
             return None
         if self.path.is_dir():
             return sum(file.stat().st_size for file in self.path.rglob("*") if file.is_file())
-        return sum(
-            file.stat().st_size for file in self.path.parent.glob(f"{self.path.name}*") if _belongs(file, self.path)
-        )
+        files = (Path(f"{self.path}{suffix}") for suffix in ("", "-wal", "-shm"))
+        return sum(file.stat().st_size for file in files if file.exists())
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready facts."""
         return {"name": self.name, "location": self.location, "size": self.size}
-
-
-def _belongs(file: Path, path: Path) -> bool:
-    return file.name.removeprefix(path.name) in {"", "-wal", "-shm"}
 
 
 def places() -> Iterator[Place]:

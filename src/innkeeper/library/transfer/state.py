@@ -11,7 +11,7 @@ import os
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import IO, Final
@@ -65,9 +65,11 @@ class StatePaths(msgspec.Struct, frozen=True):
     def sources(self) -> Iterator[tuple[str, Path]]:
         """Yield the files that exist but the library, each with its name in the archive."""
         yield from ((name, path) for name, path in self.files.items() if path.is_file())
+        library = self.library.path
+        database = () if library is None else (library, library.with_name(f"{library.name}.snapshot.json"))
         for name, folder in self.folders.items():
             others = [path for other, path in self.folders.items() if other != name and path.is_relative_to(folder)]
-            apart = {*self.excluded, *others, *self.files.values(), *_files_of(self.library)}
+            apart = {*self.excluded, *others, *self.files.values(), *database}
             for path in sorted(folder.rglob("*")):
                 if path.is_file() and not path.name.endswith(_PASSING) and apart.isdisjoint((path, *path.parents)):
                     yield f"{name}/{path.relative_to(folder).as_posix()}", path
@@ -80,10 +82,6 @@ class StatePaths(msgspec.Struct, frozen=True):
         if folder not in self.folders or not parts or ".." in parts or "\\" in name or ":" in name:
             raise damaged(archive, f"the archive has a file {name[:100]!r}, which belongs nowhere")
         return self.folders[folder].joinpath(*parts)
-
-
-def _files_of(library: DatabaseTarget) -> tuple[Path, ...]:
-    return () if library.path is None else (library.path, library.path.with_name(f"{library.path.name}.snapshot.json"))
 
 
 def back_up_state(
@@ -150,7 +148,7 @@ def restore_state(path: Path, paths: StatePaths, *, progress: Callable[[int], No
     with _opened(path) as (archive, _), ExitStack() as undo, TemporaryDirectory() as scratch:
         for name, target in targets.items():
             make_private(target)
-            undo.callback(_remove, target)
+            undo.callback(target.unlink, missing_ok=True)
             with archive.open(name) as file, target.open("wb") as out:
                 _copied(file, out, progress)
         if LIBRARY in manifest.members:
@@ -168,11 +166,6 @@ def check_free(manifest: StateManifest, targets: Mapping[str, Path], paths: Stat
         more = f" and {len(there) - 1} more" if len(there) > 1 else ""
         hint = "move it away, or set INNKEEPER_HOME to an empty folder"
         raise AlreadyExistsError(f"{there[0]} exists already{more}: nothing was changed", hint=hint)
-
-
-def _remove(path: Path) -> None:
-    with suppress(OSError):
-        path.unlink()
 
 
 @contextmanager
