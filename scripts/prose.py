@@ -1,6 +1,6 @@
 """Prose: sentences of the pages that are too long, and words that are this project's own inventions.
 
-``python scripts/prose.py`` prints each with its page and line, and how many of all sentences they are; ``--check`` fails above the bar.
+``python scripts/prose.py`` prints each with its page and line, and what share they are; ``--check`` fails above the bar.
 Tables, code, headings, generated pages, decisions (``docs/adr``) and the changelog are left out.
 """
 
