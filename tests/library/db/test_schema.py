@@ -3,6 +3,7 @@
 import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Barrier
 from typing import Any
 
@@ -113,6 +114,20 @@ def rows_of(db: Database) -> dict[str, list[dict[str, Any]]]:
         names = [name for name in inspect(connection).get_table_names() if name != "alembic_version"]
         found = {name: connection.execute(text(f"SELECT * FROM {name}")).mappings().all() for name in names}
     return {name: [dict(row) for row in rows] for name, rows in found.items() if rows}
+
+
+@pytest.mark.parametrize("revision", [FORMER[0], FORMER[-1]])
+def test_a_file_is_copied_before_an_upgrade(tmp_path: Path, revision: str) -> None:
+    """The copy beside it is the database as it was, with every row, and a second opening leaves it alone."""
+    path = tmp_path / "library.db"
+    with Database.open(path, check=False) as db:
+        make_former(db, revision)
+    for _ in range(2):
+        Database.open(path).close()
+        copy = path.with_name(f"library.db.{revision}")
+        with Database.open(copy, create=False, upgrade=False, check=False) as kept, kept.reading() as connection:
+            assert schema.present(connection) == revision
+    assert sorted(tmp_path.glob(f"*.{revision}")) == [copy]
 
 
 def test_revisions_are_those_of_the_migrations() -> None:

@@ -20,12 +20,13 @@ import msgspec
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
-from innkeeper.content.files.private import draft_beside, make_private
+from innkeeper.content.files.private import draft_beside
 from innkeeper.library.db import schema
 from innkeeper.library.db.connection import find_target, translate, translated
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.rows import insert_many
 from innkeeper.library.db.scene_tables import metadata
+from innkeeper.library.db.sqlite_file import copy_database, open_file
 from innkeeper.library.db.tables import revisions
 from innkeeper.library.errors import AlreadyExistsError, DatabaseCorruptError, DatabaseError, DatabaseMissingError
 from innkeeper.prompt.data import parse_json, to_json
@@ -39,7 +40,6 @@ SUFFIX: Final = ".sha256"
 """A SQLite copy's checksum stands beside it, as ``sha256sum`` writes it."""
 
 _MAGIC: Final = b"SQLite format 3\0"
-_PAGES: Final = 1_000
 _BLOCK: Final = 1024 * 1024
 
 
@@ -69,7 +69,11 @@ def back_up(
     with translated(str(target)), draft_beside(target) as draft:
         if db.dialect == "sqlite":
             copy_database(db.target.path or Path(), draft)
+<<<<<<< HEAD
             with closing(_open(draft, "rw")) as copy:
+=======
+            with closing(open_file(draft, "rw")) as copy:
+>>>>>>> a324c8da (library: a SQLite file is copied before its schema is upgraded)
                 copy.execute("PRAGMA journal_mode = DELETE")  # everything is in the one file then
             _check_file(draft)
             Path(f"{target}{SUFFIX}").write_text(f"{_digest(draft)}  {target.name}\n", encoding="utf-8")
@@ -169,6 +173,7 @@ def holds_something(url: str | Path) -> bool:
         return False
 
 
+<<<<<<< HEAD
 def is_database(path: Path) -> bool:
     """Whether a file is a database of SQLite. Raises `OSError`."""
     with path.open("rb") as file:
@@ -186,9 +191,11 @@ def _open(path: Path, mode: str) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.resolve().as_uri()}?mode={mode}", uri=True, timeout=30.0)
 
 
+=======
+>>>>>>> a324c8da (library: a SQLite file is copied before its schema is upgraded)
 def _check_file(path: Path) -> None:
     try:
-        with closing(_open(path, "ro")) as copy:
+        with closing(open_file(path, "ro")) as copy:
             verdict = copy.execute("PRAGMA integrity_check").fetchone()[0]
             revision = copy.execute("SELECT version_num FROM alembic_version").fetchone()[0]
     except sqlite3.Error as error:
@@ -214,7 +221,7 @@ def _replace(draft: Path, target: Path) -> None:
         target.replace(f"{target}.damaged")
     with translated(str(target)):
         before = _revision(target)
-        with closing(_open(draft, "rw")) as copy:
+        with closing(open_file(draft, "rw")) as copy:
             copy.execute("PRAGMA journal_mode = WAL")
             copy.execute("UPDATE revisions SET revision = max(revision, ?) + 1", (before,))
             copy.commit()
@@ -223,7 +230,7 @@ def _replace(draft: Path, target: Path) -> None:
 
 def _is_sound(path: Path) -> bool:
     try:
-        with translated(str(path)), closing(_open(path, "rw")) as connection:
+        with translated(str(path)), closing(open_file(path, "rw")) as connection:
             return bool(connection.execute("PRAGMA quick_check").fetchone()[0] == "ok")
     except DatabaseCorruptError:
         return False
@@ -231,7 +238,7 @@ def _is_sound(path: Path) -> bool:
 
 def _revision(path: Path) -> int:
     try:
-        with closing(_open(path, "rwc")) as connection:
+        with closing(open_file(path, "rwc")) as connection:
             return int(connection.execute("SELECT revision FROM revisions").fetchone()[0])
     except sqlite3.OperationalError:
         return 0

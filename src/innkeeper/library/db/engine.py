@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import msgspec
 
+from innkeeper.content.files.private import draft_beside
 from innkeeper.library.db import schema
 from innkeeper.library.db.columns import moment_text
 from innkeeper.library.db.connection import DatabaseTarget, find_target, make_engine, translated
-from innkeeper.library.db.sqlite_file import ReadOnly
+from innkeeper.library.db.sqlite_file import ReadOnly, copy_database
 from innkeeper.library.db.turns import WriteQueue
 from innkeeper.library.errors import (
     DatabaseCorruptError,
@@ -228,7 +229,11 @@ class Database:
         self.upgrade()
 
     def upgrade(self, to: str = schema.HEAD) -> tuple[str | None, str]:
-        """Make the schema, or bring it up to ``to``; returns the revision before and after. One at a time."""
+        """Make the schema, or bring it up to ``to``; returns the revision before and after. One at a time.
+
+        A SQLite file of an earlier revision is copied first, to a file beside it that is named after the revision.
+        """
+        self._keep_former(to)
         with self.transaction() as connection:
             if self.dialect == "postgresql":
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_ADVISORY})")
@@ -238,6 +243,17 @@ class Database:
             elif before != to:
                 schema.upgrade(connection, to)
         return before, to
+
+    def _keep_former(self, to: str) -> None:
+        """Copy a SQLite file before its schema changes, unless a copy of that revision is there already."""
+        path = self.target.path
+        with self.reading() as connection:
+            revision = schema.present(connection)
+        if path is None or revision in {None, to} or (copy := path.with_name(f"{path.name}.{revision}")).exists():
+            return
+        with translated(self.location), draft_beside(copy) as draft:
+            copy_database(path, draft)
+            draft.replace(copy)
 
     @contextmanager
     def _located(self) -> Iterator[None]:

@@ -10,8 +10,11 @@ import os
 import sqlite3
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Final, Literal
+
+from innkeeper.content.files.private import make_private
 
 ReadOnly = bool | Literal["traceless"]
 """Whether a database is only read; ``traceless``: and, of a SQLite file that nobody writes now, no file is made beside it."""
@@ -22,6 +25,22 @@ _BETWEEN_TRIES: Final = 0.02
 _TRIES: Final = 4
 _NO_RIGHT: Final = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
 """What SQLite answers to whoever may read a database, but not make the files beside it that readers share."""
+
+
+_PAGES: Final = 1_000
+"""Pages that a copy takes at once; others may write between."""
+
+
+def copy_database(source: Path, target: Path) -> None:
+    """Make SQLite's own copy of a database that others may be writing to: of one moment, whole or not at all."""
+    make_private(target)
+    with closing(open_file(source, "ro")) as origin, closing(open_file(target, "rwc")) as copy:
+        origin.backup(copy, pages=_PAGES)
+
+
+def open_file(path: Path, mode: str) -> sqlite3.Connection:
+    """Open a file by itself; ``mode`` is ``ro``, ``rw`` or ``rwc``, which makes it."""
+    return sqlite3.connect(f"{path.resolve().as_uri()}?mode={mode}", uri=True, timeout=30.0)
 
 
 class FileConnection(sqlite3.Connection):
