@@ -263,7 +263,7 @@ READS = [
     not in (
         *(["template", name] for name in ("new", "publish", "rollback")),
         *([group, "set"] for group in ("provider", "model")),
-        ["negative", "new"],
+        ["negative", "add"],
         ["vault", "remove"],
         ["cache", "rebuild"],
         ["db", "backup"],
