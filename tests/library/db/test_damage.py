@@ -264,7 +264,7 @@ READS = [
         *(["template", name] for name in ("new", "publish", "rollback")),
         *([group, "set"] for group in ("provider", "model")),
         ["negative", "add"],
-        ["vault", "remove"],
+        ["vault", "unset"],
         ["cache", "rebuild"],
         ["db", "backup"],
     )
