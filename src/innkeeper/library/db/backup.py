@@ -69,11 +69,7 @@ def back_up(
     with translated(str(target)), draft_beside(target) as draft:
         if db.dialect == "sqlite":
             copy_database(db.target.path or Path(), draft)
-<<<<<<< HEAD
-            with closing(_open(draft, "rw")) as copy:
-=======
             with closing(open_file(draft, "rw")) as copy:
->>>>>>> a324c8da (library: a SQLite file is copied before its schema is upgraded)
                 copy.execute("PRAGMA journal_mode = DELETE")  # everything is in the one file then
             _check_file(draft)
             Path(f"{target}{SUFFIX}").write_text(f"{_digest(draft)}  {target.name}\n", encoding="utf-8")
@@ -173,26 +169,12 @@ def holds_something(url: str | Path) -> bool:
         return False
 
 
-<<<<<<< HEAD
 def is_database(path: Path) -> bool:
     """Whether a file is a database of SQLite. Raises `OSError`."""
     with path.open("rb") as file:
         return file.read(len(_MAGIC)) == _MAGIC
 
 
-def copy_database(source: Path, target: Path) -> None:
-    """SQLite's own copy of a database that others may be writing to: of one moment, whole or not at all."""
-    make_private(target)
-    with closing(_open(source, "ro")) as origin, closing(_open(target, "rwc")) as copy:
-        origin.backup(copy, pages=_PAGES)
-
-
-def _open(path: Path, mode: str) -> sqlite3.Connection:
-    return sqlite3.connect(f"{path.resolve().as_uri()}?mode={mode}", uri=True, timeout=30.0)
-
-
-=======
->>>>>>> a324c8da (library: a SQLite file is copied before its schema is upgraded)
 def _check_file(path: Path) -> None:
     try:
         with closing(open_file(path, "ro")) as copy:
