@@ -19,9 +19,10 @@ from typing import IO, Final
 import msgspec
 
 from innkeeper.content.files.private import draft_beside, make_private
-from innkeeper.library.db.backup import back_up, copy_database, damaged, holds_something, is_database, restore
+from innkeeper.library.db.backup import back_up, damaged, holds_something, is_database, restore
 from innkeeper.library.db.connection import DatabaseTarget
 from innkeeper.library.db.engine import Database
+from innkeeper.library.db.sqlite_file import copy_database
 from innkeeper.library.errors import AlreadyExistsError
 from innkeeper.prompt.errors import FormatError, LimitError, Where
 from innkeeper.version import VERSION
