@@ -162,13 +162,18 @@ def test_all_of_it_by_the_keyboard(page: Any) -> None:
         here = page.locator("article:focus").get_attribute("aria-label")
         page.keyboard.press("ArrowDown")
         page.locator(f"article:focus:not([aria-label='{here}'])").wait_for()
-    page.keyboard.press("ArrowRight")
+    for _ in ("the name", " is ", "the personality"):
+        page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
     page.wait_for_function("() => document.activeElement.shadowRoot?.activeElement")
     assert focused(page) == "Personality"
     page.keyboard.press("Alt+6")
     page.locator("#details :focus").wait_for()
-    tab_to(page, "The garden")
+    tab_to(page, "The Bell Reef")  # those that are in come first
+    page.keyboard.press("ArrowDown")
+    says(page.get_by_role("region", name="Why this entry"), "Key matched")
+    page.keyboard.press("ArrowDown")
+    says(page.get_by_role("region", name="Why this entry"), "Always in")
     page.keyboard.press("ArrowDown")
     says(page.get_by_role("region", name="Why this entry"), "Turned off")
     page.keyboard.press("ArrowDown")

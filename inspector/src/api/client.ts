@@ -53,7 +53,7 @@ export const save = (id: string): Promise<Saved> => post(`${file(id)}/save`);
 export const conflict = (id: string): Promise<Conflict> => get(`${file(id)}/conflict`);
 export const resolve = (id: string, resolution: ConflictEnd): Promise<FileReply> => post(`${file(id)}/resolve`, resolution);
 export const revert = (id: string): Promise<FileReply> => post(`${file(id)}/revert`);
-export const wire = (dialect: string, signal?: AbortSignal): Promise<Wire> => get(`wire?dialect=${encodeURIComponent(dialect)}`, signal);
+export const wire = (signal?: AbortSignal): Promise<Wire> => get("wire", signal);
 export const compare = (request: CompareRequest): Promise<Comparison> => post("compare", request);
 
 export const picture = async (id: string): Promise<Blob> => (await call(`${file(id)}/picture`)).blob();

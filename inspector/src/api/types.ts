@@ -40,6 +40,7 @@ export interface FileView {
   readonly changed: boolean;
   readonly writable: boolean;
   readonly picture: boolean;
+  readonly parts: readonly string[];
   readonly findings: readonly FindingView[];
   readonly conflict: boolean;
 }
@@ -48,6 +49,7 @@ export interface FileView {
 export interface SettingsView {
   readonly tavern: string;
   readonly profile: string | null;
+  readonly dialect: string | null;
   readonly model: string | null;
   readonly context_window: number | null;
   readonly reserve: number | null;
@@ -63,6 +65,7 @@ export interface SettingsView {
 export interface SettingsChange {
   readonly tavern?: string;
   readonly profile?: string | null;
+  readonly dialect?: string | null;
   readonly model?: string | null;
   readonly context_window?: number | null;
   readonly reserve?: number | null;
@@ -253,17 +256,19 @@ export interface Trim {
   readonly text: string;
 }
 
-/** What a prompt came to: all but the long lists of what is in it. */
+/** What a prompt came to: all but the long lists of what is in it. ``stop``: at which texts an answer ends. */
 export interface InspectionFacts {
   readonly fingerprint: string;
   readonly tavern: string;
   readonly profile: string | null;
   readonly model: string | null;
+  readonly dialect: string;
   readonly turns: number;
   readonly tokens: Tokens;
   readonly groups: readonly TokenGroup[];
   readonly lore: LoreView;
   readonly trims: readonly Trim[];
+  readonly stop: readonly string[];
   readonly notes: readonly FindingView[];
 }
 
@@ -273,11 +278,13 @@ export interface InspectionView {
   readonly tavern: string;
   readonly profile: string | null;
   readonly model: string | null;
+  readonly dialect: string;
   readonly turns: number;
   readonly tokens: Tokens;
   readonly groups: readonly TokenGroup[];
   readonly lore: LoreView;
   readonly trims: readonly Trim[];
+  readonly stop: readonly string[];
   readonly notes: readonly FindingView[];
   readonly origins: readonly OriginView[];
   readonly messages: readonly MessageView[];
@@ -301,9 +308,13 @@ export interface Wire {
   readonly stop: readonly string[];
   readonly fingerprint: string;
   readonly ranges: readonly WireRange[];
+  readonly text_ranges: readonly WireRange[];
   readonly origins: readonly OriginView[];
+  readonly address: string;
+  readonly lacks_model: boolean;
   readonly curl: string;
   readonly python: string;
+  readonly javascript: string;
 }
 
 /** The messages as they differ from those before: how many there are, and those that are others, by index. */
@@ -330,11 +341,13 @@ export interface InspectionUpdate {
   readonly tavern: string;
   readonly profile: string | null;
   readonly model: string | null;
+  readonly dialect: string;
   readonly turns: number;
   readonly tokens: Tokens;
   readonly groups: readonly TokenGroup[];
   readonly lore: LoreView;
   readonly trims: readonly Trim[];
+  readonly stop: readonly string[];
   readonly notes: readonly FindingView[];
   readonly messages?: readonly MessageView[];
   readonly verdicts?: readonly VerdictView[];
@@ -369,6 +382,7 @@ export interface LiveReply {
   readonly took_ms: number;
   readonly inspection: InspectionUpdate;
   readonly files: readonly FileView[];
+  readonly settings: SettingsChange;
 }
 
 /** Why there is no inspection of the newest state. */

@@ -9,7 +9,7 @@ import { json } from "@codemirror/lang-json";
 import { bracketMatching, ensureSyntaxTree, foldGutter, foldKeymap, HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { MergeView, unifiedMergeView } from "@codemirror/merge";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
-import { Annotation, Compartment, EditorState, type Extension, RangeSetBuilder, StateEffect, StateField } from "@codemirror/state";
+import { Annotation, Compartment, EditorState, type Extension, Prec, RangeSetBuilder, StateEffect, StateField } from "@codemirror/state";
 import {
   Decoration, type DecorationSet, EditorView, highlightActiveLine, highlightSpecialChars, keymap, lineNumbers, MatchDecorator, placeholder, ViewPlugin,
   type ViewUpdate,
@@ -21,7 +21,7 @@ import type { Path } from "../format/paths.ts";
 
 export interface EditorOptions {
   readonly text: string;
-  readonly language: "macros" | "json";
+  readonly language: "macros" | "json" | "code";
   readonly label: string;
   readonly readOnly?: boolean;
   readonly hint?: string;
@@ -80,7 +80,8 @@ const theme = EditorView.theme({
   ".cm-collapsedLines": { background: "var(--raised) !important", color: "var(--dim) !important", padding: "2px 8px" },
   ...colours,
 });
-const code = EditorView.theme({ ".cm-scroller": { fontFamily: "var(--mono)", fontSize: "var(--t2)" } });
+// As specific as the theme, and of a higher precedence, so that it wins.
+const code = Prec.high(EditorView.theme({ ".cm-scroller": { fontFamily: "var(--mono)", fontSize: "var(--t2)" } }));
 
 const jsonColours = syntaxHighlighting(
   HighlightStyle.define([
@@ -160,7 +161,7 @@ export class Editor {
         extensions: [
           common(options.label),
           history(),
-          options.language === "json" ? jsonLook : macros,
+          { json: jsonLook, code, macros }[options.language],
           options.hint ? placeholder(options.hint) : [],
           this.#readOnly.of(options.readOnly ? [EditorState.readOnly.of(true), EditorView.contentAttributes.of({ "aria-readonly": "true" })] : []),
           tints,

@@ -363,6 +363,7 @@ class Session {
     this.revision += 1;
     this.#files(reply.files);
     void this.#refresh();
+    if (this.settings) this.settings = { ...this.settings, ...reply.settings };
     requestAnimationFrame(() => setTimeout(() => (this.shownMs = waitedMs + performance.now() - began)));
   }
 

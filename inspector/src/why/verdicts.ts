@@ -2,7 +2,7 @@
 
 import type { VerdictView } from "../api/types.ts";
 
-export type Sort = "index" | "title" | "order" | "tokens" | "reason";
+export type Sort = "state" | "index" | "title" | "order" | "tokens" | "reason";
 export type Shown = "all" | "in" | "out";
 
 export interface Wanted {
@@ -14,6 +14,7 @@ export interface Wanted {
 }
 
 const ORDERS: Record<Sort, (a: VerdictView, b: VerdictView) => number> = {
+  state: (a, b) => Number(b.fired) - Number(a.fired) || a.index - b.index,
   index: (a, b) => a.index - b.index,
   title: (a, b) => compareText(a.title, b.title),
   order: (a, b) => (a.order ?? Infinity) - (b.order ?? Infinity) || a.index - b.index,

@@ -23,6 +23,7 @@ describe("verdicts", () => {
     expect(titles).toEqual(titles.toSorted());
     expect(selected(verdicts, { ...all, sort: "title", down: true }).map((one) => one.title)).toEqual(titles.toReversed());
     expect(selected(verdicts, { ...all, sort: "reason" })[0]?.fired).toBe(true);
+    expect(selected(verdicts, { ...all, sort: "state" }).slice(0, 2).map((one) => one.title)).toEqual(["The mail boat", "Skerrow"]);
   });
 
   it("are counted by reason", () => {

@@ -39,6 +39,10 @@ DIALECTS: Final = Dialects(
 """The built-in dialects, each imported on first use. ``DIALECTS.with_(mine)`` is a registry with a further one."""
 
 
+TEXT_DIALECTS: Final = frozenset({"text", "llamacpp", "koboldcpp"})
+"""Dialects of text completion, whose prompt is one text."""
+
+
 def convert(
     messages: Iterable[Message | Mapping[str, Any]],
     dialect: str = "openai",

@@ -55,7 +55,10 @@ def card(text: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("text", SCRIPTS, ids=range(len(SCRIPTS)))
 def test_what_a_card_says_is_data(text: str) -> None:
-    """Every reply about it is JSON that no browser takes for anything else, and each is answered."""
+    """Every reply about it is JSON that no browser takes for anything else, and each is answered.
+
+    A text prompt of a name that is twenty macros of itself is refused, as more than a build may take.
+    """
     session = session_of({"card.json": json.dumps(card(text)).encode()}, settings={"message": text})
     with browser_of(session) as browser:
         for path in (
@@ -67,7 +70,8 @@ def test_what_a_card_says_is_data(text: str) -> None:
             "wire?dialect=text",
         ):
             reply = browser.get(f"/v1/inspector/{path}")
-            assert reply.status_code == 200, (path, reply.text[:300])
+            too_much = reply.status_code == 413 and reply.json()["error"]["code"] == "allowance"
+            assert reply.status_code == 200 or (too_much and "dialect=text" in path), (path, reply.text[:300])
             assert reply.headers["content-type"] == "application/json"
             assert json.loads(reply.content)
         exported = browser.get("/v1/inspector/files/f1/export?format=v3")

@@ -13,6 +13,7 @@ from innkeeper.content.finding import Level
 from innkeeper.content.persona import Persona
 from innkeeper.content.preset import Preset
 from innkeeper.content.templates import ContextTemplate, InstructTemplate, SystemPrompt
+from innkeeper.dialects.registry import TEXT_DIALECTS
 from innkeeper.dialects.sillytavern.post_processing import MODES, TOOLLESS_TYPES
 from innkeeper.lore import LoreScope, LoreSettings, ScopedBook
 from innkeeper.prompt.allowance import charge
@@ -180,7 +181,7 @@ def read_inputs(state: State) -> SillyInputs:
         message=request.message,
         group=group,
         character_note=None if own_note is None else noted_settings(state, CharacterNote, own_note, "character_note"),
-        text=_text(assets, state) if request.dialect == "text" else None,
+        text=_text(assets, state) if request.dialect in TEXT_DIALECTS else None,
         chat_id=str(settings.get("chat_id") or ""),
         metadata=assets.metadata,
         filename=filename,
@@ -268,7 +269,7 @@ def _extension(state: State, kind: type[T], name: str) -> T | None:
 
 def _cache(state: State) -> CacheFriendly | None:
     friendly = CacheFriendly.of(state.request.settings.get("cache_friendly"))
-    if friendly is None or state.request.dialect != "text":
+    if friendly is None or state.request.dialect not in TEXT_DIALECTS:
         return friendly
     message = "settings.cache_friendly has no effect on text completion"
     state.note(NoteKind.IGNORED, message, data={"input": "settings.cache_friendly"})
@@ -341,7 +342,7 @@ def _asked_reserve(request: BuildRequest) -> int | None:
 def _preset(preset: Preset, state: State) -> Preset:
     request = state.request
     window, reserve = _asked_window(request), _asked_reserve(request)
-    if not (window or preset.context_window or request.dialect == "text"):
+    if not (window or preset.context_window or request.dialect in TEXT_DIALECTS):
         window = _model_window(state)
     numbers: dict[str, Any] = {} if window is None else {"context_window": window}
     if reserve is not None or preset.max_tokens == 0:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from innkeeper.dialects.registry import TEXT_DIALECTS
 from innkeeper.prompt import BuildRequest, Pipeline, Ports
 from innkeeper.prompt.build import start
 from innkeeper.taverns.silly.chat.compilation import COMPILATION
@@ -33,7 +34,7 @@ PIPELINE: Final = Pipeline(
 
 
 def _pipeline_for(request: BuildRequest) -> Pipeline:
-    if request.dialect != "text":
+    if request.dialect not in TEXT_DIALECTS:
         return PIPELINE
     from innkeeper.taverns.silly.text.fill import TEXT_PIPELINE
 

@@ -9,7 +9,7 @@ import pytest
 
 from innkeeper.prompt import Plan
 from innkeeper.service.inspector.inspection.planning import planned
-from innkeeper.service.inspector.views.workspace import Edit, SettingsChange
+from innkeeper.service.inspector.views.workspace import Edit, SettingsChange, Variation
 from innkeeper.service.inspector.workspace import turn_states
 from innkeeper.service.inspector.workspace.working import WorkingFile
 from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
@@ -51,7 +51,7 @@ def session(turns: int) -> Plan:
     return build(request.with_(history=whole.history[:turns], message="hm"))
 
 
-@pytest.mark.parametrize("turn", [0, 1, 2, 3, 4, 6, 8, 9])
+@pytest.mark.parametrize("turn", [0, 1, 2, 3, 4, 6, 8, 9, 10])
 def test_it_is_what_a_session_would_have(turn: int) -> None:
     """Timed effects go on from turn to turn, and end."""
     workspace = opened()
@@ -59,6 +59,32 @@ def test_it_is_what_a_session_would_have(turn: int) -> None:
         workspace.change(SettingsChange(turn=other))
         plan = planned(workspace)
     assert plan.fingerprint() == session(turn).fingerprint()
+
+
+def test_the_live_end_is_the_last_turn() -> None:
+    """Without a cut a prompt has the state that it has with the cut at its end."""
+    live = opened({"entries": {"0": {**BOOK["entries"]["0"], "sticky": 20}}})
+    assert any("Sticky text." in message.content for message in planned(live).messages)
+    cut = planned(live, Variation(settings=SettingsChange(turn=10)))
+    assert planned(live).fingerprint() == cut.fingerprint()
+
+
+def test_a_message_that_is_answered_now_has_left_nothing_yet() -> None:
+    """A chat that ends with the user's message is built as that message's turn."""
+    workspace = opened(turn=3)
+    workspace.change(SettingsChange(message=None))
+    whole = workspace.request()
+    first = build(whole.with_(history=(), message=whole.history[0].content, lore_state=None, variables={}))
+    assert whole.lore_state == first.carry
+
+
+def test_what_the_chat_says_itself_counts() -> None:
+    """A chat of SillyTavern's keeps its timed effects."""
+    workspace = opened()
+    state: dict[str, Any] = {"sticky": {}, "cooldown": {}}
+    edit = Edit(file="", path=("header", "chat_metadata"))
+    workspace.files["chat.jsonl"].apply(edit, {"timedWorldInfo": state})
+    assert workspace.request().lore_state is None
 
 
 def test_an_edit_of_an_earlier_message_counts() -> None:

@@ -50,6 +50,7 @@ def inspected(workspace: OpenWorkspace, plan: Plan, variation: Variation | None 
         tavern=plan.tavern,
         profile=plan.profile,
         model=plan.model,
+        dialect=plan.dialect or "openai",
         turns=workspace.turns,
         tokens=view_of(
             Tokens, figures, free=figures.free or 0, window=figures.window or 0, tokenizer=figures.tokenizer or ""
@@ -61,6 +62,7 @@ def inspected(workspace: OpenWorkspace, plan: Plan, variation: Variation | None 
         ),
         verdicts=verdicts,
         trims=tuple(_trims(plan)),
+        stop=plan.stop,
         notes=(*extra, *(note_finding(workspace, note) for note in (*plan.warnings, *plan.notes))),
         origins=tuple(origins.table),
     )

@@ -12,6 +12,7 @@ from innkeeper.prompt.block import OriginAsset
 from innkeeper.service.inspector.views.inspection import COLOURS, OriginView
 from innkeeper.service.inspector.views.workspace import Path, Variation
 from innkeeper.service.inspector.workspace.edits import existing
+from innkeeper.service.inspector.workspace.settings import parts_of
 from innkeeper.service.inspector.workspace.workspace import InspectionCache
 
 if TYPE_CHECKING:
@@ -47,6 +48,16 @@ _ASSETS_IN: Final[Mapping[str, Iterable[OriginAsset]]] = {
 
 MAX_ORIGINS: Final = 8_192
 """Origins that keep their numbers from one prompt to the next (no error: they begin anew)."""
+
+_TEMPLATES: Final[Mapping[str, str]] = {
+    "story_string": "context",
+    "chat_start": "context",
+    "example_separator": "context",
+    "instruct": "instruct",
+    "sysprompt": "sysprompt",
+    "post_history": "sysprompt",
+}
+"""The templates that have fields of text completion."""
 
 _PROMPTS: Final = "presets_in_chat"
 """What the smart tavern's verdicts call prompts of a preset."""
@@ -180,9 +191,12 @@ class Origins:
                 for index, prompt in _prompts(file):
                     if prompt.get("identifier") == origin.entry:
                         return file, file.existing_path(("prompts", index, "content"))
+            elif (part := _TEMPLATES.get(origin.field or "")) in parts_of(file):
+                base = file.existing_path((part,))
+                return file, file.existing_path((*base, origin.entry or origin.field or ""))
             elif origin.field and file.existing_path((origin.field,)):
                 return file, (origin.field,)
-        return self._first("preset"), ()
+        return self._elsewhere
 
     def _of_line(self, origin: BlockOrigin) -> tuple[WorkingFile | None, Path]:
         file, entry = self._first("chat"), origin.entry or ""

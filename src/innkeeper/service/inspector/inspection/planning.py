@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import UNSET
 
 from innkeeper.conversation import TurnInput, settled_request
 from innkeeper.conversation.greetings import opening_messages
@@ -56,7 +57,7 @@ def _profile_turn(workspace: OpenWorkspace, request: BuildRequest) -> TurnInput 
         return None
     profile = workspace.profile.profile
     with suppress(InnkeeperError):
-        return TurnInput(**Routes.read().of_profile(profile).turn_fields(profile.dialect))
+        return TurnInput(**Routes.read().of_profile(profile).turn_fields(request.dialect))
     return None
 
 
@@ -93,7 +94,8 @@ def sending(workspace: OpenWorkspace, asked: RouteTurn) -> Sending:
     from innkeeper.inference.adapters.adapter import ModelRequest
     from innkeeper.inference.adapters.registry import ADAPTERS
 
-    changed = Variation(settings=SettingsChange(message=asked.message)) if asked.message is not None else None
+    message = UNSET if asked.message is None else asked.message
+    changed = Variation(settings=SettingsChange(message=message, dialect=asked.turn.get("dialect", UNSET)))
     plan = planned(workspace, changed, TurnInput.of((), **asked.turn))
     request = plan.request or BuildRequest()
     rules = ReplyRules.of(request, speaker_of(plan, request))

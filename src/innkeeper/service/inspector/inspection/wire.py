@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from innkeeper.prompt import Plan
 from innkeeper.service.inspector.inspection.origins import Origins
+from innkeeper.service.inspector.inspection.snippets import MODEL, curl, destination, javascript, python
 from innkeeper.service.inspector.views.inspection import Wire, WireRange
-from innkeeper.service.inspector.views.workspace import FindingView
+from innkeeper.service.inspector.views.workspace import FindingView, Variation
 
 if TYPE_CHECKING:
     from innkeeper.prompt.source_map import SourceRange
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 INDENT: Final = 2
 
 
-def wire_view(workspace: OpenWorkspace, plan: Plan, dialect: str | None) -> Wire:
-    """The body of a dialect, or of the plan's own. Raises what `Plan.to_request` raises."""
-    name = dialect or plan.dialect or "openai"
+def wire_view(workspace: OpenWorkspace, plan: Plan, variation: Variation | None = None) -> Wire:
+    """The body of a plan, in the dialect that it was built for. Raises what `Plan.to_request` raises."""
+    name = plan.dialect or "openai"
     payload = plan.to_request(name)
     body = payload.body
     mapped = plan.source_map(name, request=True)
     pretty, texts = _pretty(body)
-    origins = Origins(workspace)
-    ranges = tuple(_ranges(mapped.ranges, texts, origins))
+    origins = Origins(workspace, variation)
     text = body.get("prompt") if isinstance(body, Mapping) else None
-    address, headers = _destination(name, plan.model or "MODEL")
+    sent = pretty if plan.model else _pretty(plan.with_(model=MODEL).to_request(name).body)[0]
+    to = destination(plan, name)
     return Wire(
         dialect=name,
         body=body,
@@ -41,11 +41,21 @@ def wire_view(workspace: OpenWorkspace, plan: Plan, dialect: str | None) -> Wire
         lost=tuple(FindingView("warning", str(note.kind), str(note), note.hint) for note in payload.notes),
         stop=plan.stop,
         fingerprint=plan.fingerprint(name),
-        ranges=ranges,
+        ranges=tuple(_ranges(mapped.ranges, texts, origins)),
+        text_ranges=tuple(_ranges(mapped.ranges, {"/prompt": _Text(0, len(text), None)}, origins))
+        if isinstance(text, str)
+        else (),
         origins=tuple(origins.table),
-        curl=_curl(address, headers, body),
-        python=_python(address, headers, body),
+        address=to.address,
+        lacks_model=MODEL in to.address or (not plan.model and sent != pretty),
+        curl=curl(to, sent),
+        python=python(to, sent),
+        javascript=javascript(to, sent),
     )
+
+
+_NO_TEXTS: Final = ("/role", "/type")
+"""Ends of the pointers to words of a protocol, which came from nobody's text."""
 
 
 class _Text(NamedTuple):
@@ -117,7 +127,7 @@ def _ranges(mapped: tuple[SourceRange, ...], texts: dict[str, _Text], origins: O
     for each in mapped:
         number = origins.number(each.origin)
         text = texts.get(each.pointer)
-        if number is None or text is None or each.end > text.length:
+        if number is None or text is None or each.end > text.length or each.pointer.endswith(_NO_TEXTS):
             continue
         start, end = text.at(each.start), text.at(each.end)
         if last is not None and last.origin == number and last.end == start:
@@ -128,49 +138,3 @@ def _ranges(mapped: tuple[SourceRange, ...], texts: dict[str, _Text], origins: O
         last = WireRange(start, end, number)
     if last is not None:
         yield last
-
-
-_ELSEWHERE: Final = {
-    "ai21": "https://api.ai21.com/studio/v1/chat/completions",
-    "cohere": "https://api.cohere.com/v2/chat",
-}
-"""Where bodies of dialects are sent that no adapter speaks."""
-
-
-def _destination(dialect: str, model: str) -> tuple[str, dict[str, str]]:
-    """Where a body of a dialect is sent, and the headers that it is sent with."""
-    from innkeeper.inference.adapters.providers import PROVIDERS
-    from innkeeper.inference.adapters.registry import ADAPTERS
-
-    adapter, base = ADAPTERS["openai-chat"], "http://localhost:8000"
-    own = {adapter.dialect: adapter for adapter in ADAPTERS.values() if adapter.dialect != "openai-compatible"}
-    if dialect in own:
-        adapter, base = own[dialect], own[dialect].base_url
-    elif dialect in PROVIDERS:
-        adapter, base = ADAPTERS[PROVIDERS[dialect].adapter], PROVIDERS[dialect].base_url
-    address = f"{base}{adapter.prefix}{adapter.path(model, stream=False)}"
-    return _ELSEWHERE.get(dialect, address), {"content-type": "application/json", **adapter.headers("$API_KEY")}
-
-
-def _curl(address: str, headers: Mapping[str, str], body: Any) -> str:
-    """A line for a shell; address and body are quoted so that no shell reads them."""
-    lines = "".join(f' \\\n  -H "{name}: {value}"' for name, value in headers.items())
-    data = _dumped(body).replace("'", "'\\''")
-    return f"curl {shlex.quote(address)}{lines} \\\n  --data-raw '{data}'\n"
-
-
-def _python(address: str, headers: Mapping[str, str], body: Any) -> str:
-    headers = {name: value.replace("$API_KEY", "{key}") for name, value in headers.items()}
-    lines = ",\n".join(f'    "{name}": {"f" * ("{" in value)}"{value}"' for name, value in headers.items())
-    return (
-        "import json\nimport os\nimport urllib.request\n\n"
-        'key = os.getenv("API_KEY")\n'
-        f"body = json.loads({_dumped(body)!r})\n"
-        f"headers = {{\n{lines},\n}}\n"
-        f"request = urllib.request.Request({address!r}, json.dumps(body).encode(), headers)\n"
-        "print(urllib.request.urlopen(request).read().decode())\n"
-    )
-
-
-def _dumped(body: Any) -> str:
-    return json.dumps(body, ensure_ascii=True, default=str)

@@ -139,7 +139,7 @@ class WorkspaceEngine:
         since = perf_counter()
         request = decode(body, _Live)
         try:
-            failure = self._change(request)
+            failure, others = self._change(request)
             plan = planned(self.workspace)
             inspection = inspected(self.workspace, plan)
         except InnkeeperError as error:
@@ -148,19 +148,18 @@ class WorkspaceEngine:
         if failure is not None:
             return _json(LiveFailure(call.number, problem_of(failure), self._changed_files(call.argument)))
         took = (perf_counter() - since) * 1000
-        return _json(LiveReply(call.number, round(took, 2), update, self._changed_files(call.argument)))
+        return _json(LiveReply(call.number, round(took, 2), update, self._changed_files(call.argument), others))
 
-    def _change(self, request: _Live) -> InnkeeperError | None:
-        """Apply all that can be; the first error of what cannot."""
+    def _change(self, request: _Live) -> tuple[InnkeeperError | None, SettingsChange]:
+        """Apply all that can be; the first error of what cannot, and settings that changed with those that were asked for."""
         first: InnkeeperError | None = None
         for raw in request.edits:
             try:
                 self._apply(bytes(raw))
             except InnkeeperError as error:
                 first = first or error
-        if request.settings is not UNSET:
-            self.workspace.change(request.settings)
-        return first
+        others = SettingsChange() if request.settings is UNSET else self.workspace.change(request.settings)
+        return first, others
 
     def _apply(self, raw: bytes) -> None:
         try:
@@ -258,7 +257,8 @@ class WorkspaceEngine:
         """What a provider gets."""
         from innkeeper.service.inspector.inspection.wire import wire_view
 
-        return _json(wire_view(self.workspace, planned(self.workspace), call.detail or None))
+        variation = Variation(settings=SettingsChange(dialect=call.detail)) if call.detail else None
+        return _json(wire_view(self.workspace, planned(self.workspace, variation), variation))
 
     def compare(self, _: EngineCall, body: bytes) -> EngineAnswer:
         """Two variations side by side."""

@@ -72,12 +72,16 @@ class LiveShared(msgspec.Struct, frozen=True):
 
 
 class LiveReply(msgspec.Struct, frozen=True):
-    """The newest state, and how long it took. ``files`` are those whose state or findings are others than last told."""
+    """The newest state, and how long it took. ``files`` are those whose state or findings are others than last told.
+
+    ``settings`` are those that changed with what was asked for.
+    """
 
     serial: int
     took_ms: float
     inspection: InspectionUpdate
     files: tuple[FileView, ...] = ()
+    settings: SettingsChange = SettingsChange()
 
 
 class LiveFailure(msgspec.Struct, frozen=True):

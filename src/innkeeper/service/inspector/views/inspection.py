@@ -145,17 +145,19 @@ class Trim(
 
 
 class InspectionFacts(msgspec.Struct, frozen=True):
-    """What a prompt came to: all but the long lists of what is in it."""
+    """What a prompt came to: all but the long lists of what is in it. ``stop``: at which texts an answer ends."""
 
     fingerprint: str
     tavern: str
     profile: str | None
     model: str | None
+    dialect: str
     turns: int
     tokens: Tokens
     groups: tuple[TokenGroup, ...]
     lore: LoreView
     trims: tuple[Trim, ...]
+    stop: tuple[str, ...]
     notes: tuple[FindingView, ...]
 
 
@@ -175,8 +177,11 @@ class WireRange(msgspec.Struct, frozen=True):
     origin: int
 
 
-class Wire(msgspec.Struct, frozen=True):
-    """What a provider gets: the body, ``text`` where the dialect makes one text, and how to send it by hand."""
+class Wire(msgspec.Struct, frozen=True, kw_only=True):
+    """What a provider gets: the body, ``text`` where the dialect makes one text, and how to send it by hand.
+
+    ``ranges`` are of ``pretty``, ``text_ranges`` of ``text``. ``lacks_model``: what is sent by hand has a word in its place.
+    """
 
     dialect: str
     body: Any
@@ -186,6 +191,10 @@ class Wire(msgspec.Struct, frozen=True):
     stop: tuple[str, ...]
     fingerprint: str
     ranges: tuple[WireRange, ...]
+    text_ranges: tuple[WireRange, ...]
     origins: tuple[OriginView, ...]
+    address: str
+    lacks_model: bool
     curl: str
     python: str
+    javascript: str

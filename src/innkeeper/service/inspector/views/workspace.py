@@ -79,6 +79,7 @@ class FileView(msgspec.Struct, frozen=True):
     """A file of the workspace. ``bytes`` as saved, ``used`` by the settings, ``changed`` since it was saved.
 
     ``conflict``: another program has changed the file on the disk since it was edited here.
+    ``parts`` are the presets and templates of a preset's file.
     """
 
     id: str
@@ -89,6 +90,7 @@ class FileView(msgspec.Struct, frozen=True):
     changed: bool
     writable: bool
     picture: bool
+    parts: tuple[str, ...] = ()
     findings: tuple[FindingView, ...] = ()
     conflict: bool = False
 
@@ -96,11 +98,13 @@ class FileView(msgspec.Struct, frozen=True):
 class SettingsView(msgspec.Struct, frozen=True, kw_only=True):
     """What is built beside the files. ``used`` are ids of files; ``turn`` cuts the chat after so many messages of it.
 
-    ``reserve``: tokens kept free for the answer. ``persona``: the id of the file of the one that is used.
+    ``dialect``: whom the prompt is built for; None: whom the profile or the tavern builds for. ``reserve``: tokens kept free for
+    the answer. ``persona``: the id of the file of the one that is used.
     """
 
     tavern: str
     profile: str | None = None
+    dialect: str | None = None
     model: str | None = None
     context_window: int | None = None
     reserve: int | None = None
@@ -117,6 +121,7 @@ class SettingsChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
     tavern: str | UnsetType = UNSET
     profile: str | UnsetType | None = UNSET
+    dialect: str | UnsetType | None = UNSET
     model: str | UnsetType | None = UNSET
     context_window: int | UnsetType | None = UNSET
     reserve: int | UnsetType | None = UNSET

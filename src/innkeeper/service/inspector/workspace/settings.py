@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from innkeeper.dialects.registry import TEXT_DIALECTS
 from innkeeper.prompt import BuildRequest
 from innkeeper.prompt.errors import InnkeeperError, UsageError
 from innkeeper.service.inspector.views.workspace import Kind, SettingsChange, SettingsView
@@ -33,7 +34,7 @@ def usual_settings(
         those = kinds.get(kind, [])
         chosen = those if every else [file for file in those if file.name in named]
         if not chosen and not (kind == "request" and used) and (kind != "lorebook" or profile is None):
-            chosen = those if kind == "lorebook" else those[:1]
+            chosen = those if kind == "lorebook" else sorted(those, key=_is_template)[:1]
         used += chosen
     personas = kinds.get("persona", [])
     persona = next((file.id for file in personas if file.name in named), personas[0].id if personas else None)
@@ -84,13 +85,44 @@ def profile_of(files: Collection[WorkingFile]) -> OpenedProfile | None:
     return None
 
 
+TEMPLATES: Final = ("context", "instruct", "sysprompt", "text_preset")
+"""Parts of a preset's file that only text completion reads."""
+
+
+def parts_of(file: WorkingFile) -> tuple[str, ...]:
+    """Return the names of the presets and templates in a preset's file."""
+    if file.kind != "preset" or file.asset is None:
+        return ()
+    return tuple(name for name in _PARTS if getattr(file.asset, name) is not None)
+
+
+_PARTS: Final = ("preset", "reasoning", *TEMPLATES)
+
+
+def _is_template(file: WorkingFile) -> bool:
+    """Whether a file has parts of text completion alone."""
+    parts = parts_of(file)
+    return bool(parts) and set(parts) <= set(TEMPLATES)
+
+
+def with_templates(settings: SettingsView, files: Mapping[str, WorkingFile]) -> SettingsView:
+    """The settings with the first template of each kind that is wanting, where they are for text completion."""
+    if settings.dialect not in TEXT_DIALECTS:
+        return settings
+    used = list(settings.used)
+    for part in TEMPLATES:
+        those = [file.id for file in files.values() if part in parts_of(file)]
+        used += those[:1] if set(those).isdisjoint(used) else ()
+    return msgspec.structs.replace(settings, used=tuple(used))
+
+
 _SETTINGS_OF_REQUESTS: Final = frozenset({
-    "tavern", "profile", "model", "context_window", "reserved_tokens", "seed", "now", "message",
+    "tavern", "profile", "dialect", "model", "context_window", "reserved_tokens", "seed", "now", "message",
 })  # fmt: skip
 """Fields of a request that are settings."""
 
 _OF_SETTINGS: Final[Mapping[str, Any]] = {
-    "model": None, "context_window": None, "reserved_tokens": None, "seed": 0, "now": None, "profile": None,
+    "dialect": None, "model": None, "context_window": None, "reserved_tokens": None, "seed": 0, "now": None, "profile": None,
 }  # fmt: skip
 """What of a request the settings say."""
 
@@ -100,6 +132,7 @@ def settings_fields(settings: SettingsView) -> dict[str, Any]:
     fields = {
         "tavern": settings.tavern,
         "profile": settings.profile,
+        "dialect": settings.dialect,
         "model": settings.model,
         "context_window": settings.context_window,
         "reserved_tokens": settings.reserve,
@@ -126,6 +159,7 @@ def with_request(settings: SettingsView, request: BuildRequest) -> SettingsView:
         settings,
         tavern=request.tavern or TAVERN,
         profile=request.profile,
+        dialect=request.dialect,
         model=request.model,
         context_window=request.context_window,
         reserve=request.reserved_tokens,
@@ -140,6 +174,7 @@ def _with_profile(settings: SettingsView, profile: Profile) -> SettingsView:
         settings,
         tavern=profile.tavern,
         profile=profile.variant,
+        dialect=profile.dialect,
         model=profile.model,
         context_window=profile.context_window,
         reserve=profile.reserve,

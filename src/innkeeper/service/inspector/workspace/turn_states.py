@@ -1,7 +1,8 @@
-"""TurnStates: what earlier turns of a chat leave for a later one, where the chat is cut: timed effects and variables.
+"""TurnStates: what earlier turns of a chat leave for a later one: timed effects and variables.
 
-The turns before the cut are built again, in their order, each with what the one before it left, as a session would have. That is
-done only where something in the prompt has such effects, for the latest turns, and each is kept as long as nothing else changes.
+The turns of the chat, up to where it is cut, are built again in their order, each with what the one before it left, as in a
+session. That is done only where something in the prompt has such effects and the chat's file does not say what they are, for the
+latest turns, and each is kept as long as nothing else changes.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class TurnStates:
     def request(
         self, request: BuildRequest, fields: dict[str, Any], chat: ChatLog, files: tuple[WorkingFile, ...]
     ) -> BuildRequest:
-        """The request of a cut chat with what its turns left. ``fields`` are what it was made of, ``files`` too."""
+        """The request of a chat with what its turns left. ``fields`` are what it was made of, ``files`` too."""
         self.note = None
         if not any(self._is_lasting(file) for file in files):
             return request
@@ -59,6 +60,8 @@ class TurnStates:
         if not same_fields(self._facts, facts) or self._header != chat.header:
             self._facts, self._header, self._states = facts, chat.header, {}
         turns = [index for index, message in enumerate(chat.messages) if message.role == "user" and not message.hidden]
+        if turns and not request.message and turns[-1] == len(chat.messages) - 1:
+            turns.pop()  # it is answered now
         if len(turns) > MAX_CARRIED:
             text = f"only the last {MAX_CARRIED} turns were built again for what they left"
             self.note = FindingView("note", "turns", text)

@@ -9,6 +9,7 @@ import msgspec
 
 from innkeeper.content.chat import OURS, ChatLog
 from innkeeper.content.lorebook import Lorebook
+from innkeeper.dialects.registry import TEXT_DIALECTS
 from innkeeper.prompt import BuildRequest, UnknownNameError, deep_merge
 from innkeeper.prompt.errors import LimitError
 from innkeeper.service.inspector.session.messages import WorkspaceOptions
@@ -24,11 +25,13 @@ from innkeeper.service.inspector.views.workspace import (
 from innkeeper.service.inspector.workspace.findings import LintCache, finding_view
 from innkeeper.service.inspector.workspace.settings import (
     TAVERN,
+    parts_of,
     patched,
     profile_of,
     settings_fields,
     usual_settings,
     with_request,
+    with_templates,
 )
 from innkeeper.service.inspector.workspace.turn_states import TurnStates, is_same
 from innkeeper.service.inspector.workspace.working import WorkingFile, book_of, entry_paths
@@ -152,6 +155,7 @@ class OpenWorkspace:
             file.changed,
             file.writable,
             file.has_picture,
+            parts_of(file),
             findings,
             file.theirs is not None,
         )
@@ -175,19 +179,29 @@ class OpenWorkspace:
 
     # ---------------------------------------------------------------------------------------------------------- changes
 
-    def change(self, patch: SettingsChange) -> None:
-        """Have other settings. Raises `UnknownNameError` for a file or tavern that is not there."""
+    def change(self, patch: SettingsChange) -> SettingsChange:
+        """Have other settings; return those that changed with them. Raises `UnknownNameError` for what is not there."""
+        from innkeeper.dialects import DIALECTS
         from innkeeper.taverns import TAVERNS
 
-        settings = patched(self.settings, patch)
+        settings = self._patched(patch)
         for name in (*settings.used, *((settings.persona,) if settings.persona else ())):
             self.file(name)
         if settings.tavern not in TAVERNS:
             raise UnknownNameError("tavern", settings.tavern, TAVERNS)
+        if settings.dialect is not None and settings.dialect not in DIALECTS:
+            raise UnknownNameError("dialect", settings.dialect, DIALECTS)
         if patch.profile is msgspec.UNSET and settings.tavern != self.settings.tavern:
             profile = settings.profile if settings.profile in TAVERNS[settings.tavern].profiles else None
             settings = msgspec.structs.replace(settings, profile=profile)
-        self.settings = settings
+        asked, self.settings = patched(self.settings, patch), settings
+        names = [name for name in patch.__struct_fields__ if getattr(settings, name) != getattr(asked, name)]
+        return SettingsChange(**{name: getattr(settings, name) for name in names})
+
+    def _patched(self, patch: SettingsChange) -> SettingsView:
+        """The settings with a patch; who changes to text completion gets templates."""
+        settings = patched(self.settings, patch)
+        return settings if patch.dialect is msgspec.UNSET else with_templates(settings, self.files)
 
     def add(self, file: WorkingFile) -> None:
         """Have one more file, which is used. Raises `LimitError`."""
@@ -201,7 +215,7 @@ class OpenWorkspace:
         if file.kind == "persona":
             self.settings = msgspec.structs.replace(self.settings, persona=file.id)
         elif file.kind not in {"other", "profile"}:
-            others = (key for key in self.settings.used if file.kind == "lorebook" or self.files[key].kind != file.kind)
+            others = (key for key in self.settings.used if not _replaces(file, self.files[key]))
             self.settings = msgspec.structs.replace(self.settings, used=(*others, file.id))
 
     def use_alone(self, file: WorkingFile) -> None:
@@ -223,7 +237,7 @@ class OpenWorkspace:
         """The settings, with those of a variation over them."""
         if variation is None or variation.settings is msgspec.UNSET:
             return self.settings
-        return patched(self.settings, variation.settings)
+        return self._patched(variation.settings)
 
     def request(self, variation: Variation | None = None) -> BuildRequest:
         """The request of what is edited and set. Raises `UsageError` where files do not go together, and what reading does."""
@@ -234,6 +248,8 @@ class OpenWorkspace:
             if asset is not None and file.kind not in {"other", "profile"}:
                 assets.put(asset, file.name)
         fields = assets.fields
+        if settings.dialect not in TEXT_DIALECTS and self.profile is None:
+            _drop_templates(fields)
         if self.profile is not None:
             fields |= self._profiled(fields, self.profile.request)
         whole = fields.get("history")
@@ -242,8 +258,11 @@ class OpenWorkspace:
         fields |= settings_fields(settings)
         request = self._requested(fields)
         self.turn_states.note = None
-        if not isinstance(whole, ChatLog) or fields["history"] is whole:
+        if not isinstance(whole, ChatLog):
             return request
+        stored = (whole.header or {}).get("chat_metadata")
+        if fields["history"] is whole and isinstance(stored, dict) and any(stored.get(key) for key in _TURN_KEYS):
+            return request  # the chat's file says itself what its turns left
         return self.turn_states.request(request, fields, fields["history"], self.used_files(variation))
 
     def _profiled(self, fields: dict[str, Any], base: BuildRequest) -> dict[str, Any]:
@@ -330,6 +349,21 @@ class OpenWorkspace:
                 paths.setdefault((name, entry.id), []).append((file, path))
         self._book_paths = (books, paths)
         return paths
+
+
+def _replaces(file: WorkingFile, other: WorkingFile) -> bool:
+    """Whether a file takes the place of another: of one of its kind, among presets of one with the same parts."""
+    if file.kind == "lorebook" or file.kind != other.kind:
+        return False
+    return file.kind != "preset" or not set(parts_of(file)).isdisjoint(parts_of(other))
+
+
+def _drop_templates(fields: dict[str, Any]) -> None:
+    """Take out of the fields of files what only text completion reads."""
+    if "settings" in fields:
+        fields["settings"] = {name: value for name, value in fields["settings"].items() if name != "text"}
+        if not fields["settings"]:
+            del fields["settings"]
 
 
 _TURN_KEYS: Final = frozenset({"timedWorldInfo", "variables", "lastInContextMessageId", OURS})

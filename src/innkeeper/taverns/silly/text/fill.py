@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.budget.settings import TRIMMED
+from innkeeper.dialects.registry import TEXT_DIALECTS
 from innkeeper.prompt import Pipeline
 from innkeeper.prompt.block import Block, Origin, OriginAsset
 from innkeeper.prompt.data import FrozenDict
@@ -29,12 +30,21 @@ from innkeeper.taverns.silly.chat.trimming import (
     refuse_or_warn,
     report_trimming,
 )
+from innkeeper.taverns.silly.expansion import Pieces, pieces_of
 from innkeeper.taverns.silly.hooks import HOOKS
 from innkeeper.taverns.silly.injection import TEXT_INJECTION
 from innkeeper.taverns.silly.lore import LORE
 from innkeeper.taverns.silly.scene import scene_of
 from innkeeper.taverns.silly.scratch import TEXT_COMPILED, TEXT_LINES, TEXT_REPLY
-from innkeeper.taverns.silly.text.chat import TEXT_ASSEMBLY, TEXT_HISTORY, Guided, TextAssembly, TextHistory, TextLine
+from innkeeper.taverns.silly.text.chat import (
+    TEXT_ASSEMBLY,
+    TEXT_HISTORY,
+    Guided,
+    TextAssembly,
+    TextHistory,
+    TextLine,
+    Utterance,
+)
 from innkeeper.taverns.silly.text.story import STORY_FIELDS, TEXT_COMPILATION, TEXT_ENTRIES, TextCompiled
 from innkeeper.text.javascript.values import is_space, strip_start
 
@@ -172,7 +182,7 @@ def run(state: State, config: SillyTrimmingConfig) -> None:
     if (guided := parts.assembly.guided) is not None:
         against = _cleaned(_blocks(parts.against(guided), filled), collapse=scene.inputs.power.collapse_newlines)
         set_options(state, None, (), {"guidance_scale": guided.scale, "negative_prompt": _joined(against)})
-    state.result.dialect_options["text"] = {"separator": ""}
+    state.result.dialect_options |= {name: {"separator": ""} for name in TEXT_DIALECTS}
     evicted = [parts.tokens(block.content) for block in blocks if not block.enabled]
     report_trimming(state, set_plan(state, blocks), evicted, budget=budget, final=final)
 
@@ -294,7 +304,18 @@ def _line(line: TextLine, text: str, *, enabled: bool = True, removable: bool = 
         enabled=enabled,
         removable=removable and utterance.source == "history",
         depth=utterance.depth,
+        pieces=_between_sequences(utterance, text),
     )
+
+
+def _between_sequences(utterance: Utterance, text: str) -> Pieces:
+    """The text of an utterance and the sequences around it apart; nothing where that text stands in the line twice."""
+    spoken = utterance.text
+    before, _, after = text.partition(spoken) if spoken else ("", "", "")
+    if utterance.origin is None or not (before or after) or text.rfind(spoken) != len(before):
+        return ()
+    sequence = Origin(OriginAsset.PRESET, "instruct")
+    return (*pieces_of(before, sequence), *pieces_of(spoken, utterance.origin), *pieces_of(after, sequence))
 
 
 def _block(role: str, content: str, slot: str, origin: Origin | None, **fields: Any) -> Block:
