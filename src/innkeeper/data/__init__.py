@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from innkeeper.data.sending import SendOptions as SendOptions
     from innkeeper.data.sources import RowSource as RowSource
     from innkeeper.data.sources import open_rows as open_rows
+    from innkeeper.data.submitting import SubmitOptions as SubmitOptions
+    from innkeeper.data.submitting import Submitter as Submitter
     from innkeeper.data.training import distinct as distinct
     from innkeeper.data.training import packed as packed
     from innkeeper.data.training import split_of as split_of
@@ -31,6 +33,7 @@ _HOMES: Final = {
     "run": ("BatchReport", "RunOptions", "run_batch"),
     "sending": ("Sender", "SendOptions"),
     "sources": ("RowSource", "open_rows"),
+    "submitting": ("Submitter", "SubmitOptions"),
     "training": ("distinct", "packed", "split_of"),
 }
 

@@ -7,28 +7,26 @@ goes on when the same command is given again.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Condition, Lock
 from time import monotonic
-from typing import IO, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 
 from innkeeper.data.batch import BatchSettings, BuiltRow, builder_of, table_of
+from innkeeper.data.journal import AnswerJournal, key_of, no_batches
 from innkeeper.inference.errors import BudgetError, HttpError
 from innkeeper.prompt import InnkeeperError, Plan, UsageError
 from innkeeper.prompt.dialect import reply_limit
-from innkeeper.prompt.typed.misfit import Misfit
-from innkeeper.prompt.typed.once import decode
 from innkeeper.tokens.table.catalogue import known_model, tokens_cost
 
 MOST_AT_ONCE: Final = 64
 """Calls of a model that may be under way at once."""
 
-_REFUSED: Final = frozenset({401, 402, 403})
+REFUSED: Final = frozenset({401, 402, 403})
 """Statuses that every further call would have, too: no key, no money, no right."""
 
 _USUAL_REPLY: Final = 1_024
@@ -68,7 +66,7 @@ class SendOptions(msgspec.Struct, frozen=True, kw_only=True):
             raise UsageError("a rate is at least 1 a minute, and a budget not negative")
 
 
-class _EndError(Exception):
+class EndError(Exception):
     """The run ends by the error ``reason``: every further row would have it, too."""
 
     def __init__(self, reason: InnkeeperError) -> None:
@@ -83,69 +81,56 @@ class Sender:
     """
 
     def __init__(self, ask: Callable[[Plan], AnsweredPlan], journal: Path, options: SendOptions | None = None) -> None:
-        self._ask, self._journal, self._options = ask, journal, options or SendOptions()
-        self._known: dict[str, dict[str, Any]] = {}
-        self._spent = self._held = 0.0
+        self._ask, self._journal, self._options = ask, AnswerJournal(journal), options or SendOptions()
+        self._held = 0.0
         self._lock, self._turn, self._next = Lock(), Condition(), 0.0
-        self._file: IO[bytes] | None = None
         self._end: InnkeeperError | None = None
 
     def __call__(self, shards: Iterable[Any], settings: BatchSettings) -> Iterator[Any]:
-        """Yield the answered shards in order. Raises `BudgetError`, and the error of a provider that refuses the key."""
-        self._open()
+        """Yield the answered shards in order.
+
+        Raises `BudgetError`, the error of a provider that refuses the key, and `UsageError` while batches are under way.
+        """
+        no_batches(self._journal.path.parent)
         builder = builder_of(settings)
         try:
-            with ThreadPoolExecutor(self._options.at_once, thread_name_prefix="innkeeper-send") as threads:
+            with (
+                self._journal,
+                ThreadPoolExecutor(self._options.at_once, thread_name_prefix="innkeeper-send") as threads,
+            ):
                 for table in shards:
                     rows = list(threads.map(lambda row: builder.built(row, self._answered), table.to_pylist()))
                     yield table_of(rows, settings, answered=True)
-        except _EndError as error:
+        except EndError as error:
             raise error.reason from None
-        finally:
-            if self._file is not None:
-                self._file.close()
 
     @property
     def spent(self) -> float:
         """What all answers of the run have cost so far, in US dollars."""
-        return self._spent
-
-    def _open(self) -> None:
-        """Read the journal; a line that was cut by the end of a process is none."""
-        if self._journal.exists():
-            for line in self._journal.read_bytes().splitlines():
-                try:
-                    known = decode(line, dict[str, Any])
-                except (msgspec.DecodeError, Misfit):
-                    continue
-                self._known[str(known.pop("key", ""))] = known
-                self._spent += known.get("paid") or 0.0
-        self._file = self._journal.open("ab")
+        return self._journal.spent
 
     def _answered(self, plan: Plan, made: BuiltRow) -> Mapping[str, Any]:
         """The fields of a row that its answer gives: from the journal, or by asking."""
-        key = f"{made.fingerprint} {made.id}"
-        if key in self._known:
-            return self._known[key]
+        with self._lock:
+            known = self._journal.get(key_of(made))
+        if known is not None:
+            return known
         if self._end is not None:
-            raise _EndError(self._end)
+            raise EndError(self._end)
         held = self._hold(plan, made)
         try:
             self._wait()
-            fields = _fields(plan, self._ask(plan))
+            fields = answer_fields(plan.model, self._ask(plan))
         except BaseException as error:
             with self._lock:
                 self._held -= held
-            if isinstance(error, HttpError) and error.status in _REFUSED:
+            if isinstance(error, HttpError) and error.status in REFUSED:
                 raise self._ended(error) from None
             raise
         with self._lock:  # what was held becomes what is spent, with no moment between in which it is neither
             self._held -= held
-            self._spent += fields["paid"] or 0.0
-            if self._file is not None:
-                self._file.write(msgspec.json.encode({"key": key, **fields}) + b"\n")
-                self._file.flush()
-                os.fsync(self._file.fileno())
+            self._journal.put(key_of(made), fields)
+            self._journal.sync()
         return fields
 
     def _hold(self, plan: Plan, made: BuiltRow) -> float:
@@ -153,22 +138,21 @@ class Sender:
         budget = self._options.budget
         if budget is None:
             return 0.0
-        price = known_model(plan.model).price if plan.model else None
-        if price is None:
-            message = f"nobody knows what {plan.model or 'this model'} costs"
-            raise self._ended(UsageError(message, hint="send without a budget, or name a model with a price"))
-        most = tokens_cost(price, made.tokens or 0, reply_limit(plan.options) or _USUAL_REPLY)
+        try:
+            most = most_cost(plan, made)
+        except UsageError as error:
+            raise self._ended(error) from None
         with self._lock:
-            left = budget - self._spent - self._held
+            left = budget - self._journal.spent - self._held
             if most <= left:
                 self._held += most
                 return most
         raise self._ended(BudgetError("the next row of the batch", estimate=most, left=left))
 
-    def _ended(self, reason: InnkeeperError) -> _EndError:
+    def _ended(self, reason: InnkeeperError) -> EndError:
         """The end of the run: no further row is asked for."""
         self._end = self._end or reason
-        return _EndError(self._end)
+        return EndError(self._end)
 
     def _wait(self) -> None:
         """Wait for a turn, so that no more calls are made in a minute than are allowed."""
@@ -182,10 +166,22 @@ class Sender:
                 self._turn.wait(begin - now)
 
 
-def _fields(plan: Plan, answer: AnsweredPlan) -> dict[str, Any]:
+def most_cost(plan: Plan, made: BuiltRow) -> float:
+    """Return the most that the answer to a plan may cost, in US dollars. Raises `UsageError` for a model without a price."""
+    price = known_model(plan.model).price if plan.model else None
+    if price is None:
+        message = f"nobody knows what {plan.model or 'this model'} costs"
+        raise UsageError(message, hint="send without a budget, or name a model with a price")
+    return tokens_cost(price, made.tokens or 0, reply_limit(plan.options) or _USUAL_REPLY)
+
+
+def answer_fields(model: str | None, answer: AnsweredPlan, price_share: float = 1.0) -> dict[str, Any]:
+    """Return the fields of a `BuiltRow` that an answer gives; ``price_share`` is what is paid of the price of a call alone."""
     usage = answer.usage or {}
     read, written = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    price = known_model(plan.model).price if plan.model else None
+    price = known_model(model).price if model else None
     cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
-    paid = None if price is None or read is None else tokens_cost(price, read, written or 0, cached_tokens=cached)
+    paid = None
+    if price is not None and read is not None:
+        paid = tokens_cost(price, read, written or 0, cached_tokens=cached) * price_share
     return {"answer": answer.text, "ended": answer.end, "input_tokens": read, "output_tokens": written, "paid": paid}

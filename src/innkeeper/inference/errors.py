@@ -131,6 +131,25 @@ class DecodeError(ProviderError):
             self.details["sample"] = sample
 
 
+class BatchFailedError(ProviderError):
+    """A batch that its provider refused after it had taken it, or whose results are not those of its requests."""
+
+
+class BatchExpiredError(ProviderError):
+    """A request of a batch that its provider did not come to within the time that batches have; it costs nothing."""
+
+
+class BatchCancelledError(ProviderError):
+    """A request of a batch that was cancelled at its provider before it was answered; it costs nothing."""
+
+
+class BatchPendingError(InnkeeperError):
+    """Batches are under way at their provider; whoever asked did not want to wait for them."""
+
+    exit_code = 75
+    HINT = "the same command fetches what has ended, and waits for the rest without --no-wait"
+
+
 class TamperedError(ProviderError):
     """A worker that does not say that it executed the very messages it was sent; its answer is thrown away."""
 
@@ -203,6 +222,9 @@ REST_SECONDS: Final = 0.05
 
 MAX_RESPONSE_BYTES: Final = 64 * 1024 * 1024
 """Bytes of one answer, counted after decompression while reading (`LimitError`)."""
+
+MAX_BATCH_RESULT_BYTES: Final = 1024 * 1024 * 1024
+"""Bytes of the results of one batch (`LimitError`)."""
 
 MAX_EVENT_BYTES: Final = 8 * 1024 * 1024
 """Bytes of one server-sent event (`LimitError`)."""

@@ -2,15 +2,20 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pyarrow import parquet
 
 from innkeeper.cli.prompt import batch
+from innkeeper.cli.talk import answering
+from innkeeper.cli.talk.answering import ModelHandle
 from innkeeper.data import batch as data_batch
 from innkeeper.inference import EchoServer
+from innkeeper.inference.routing.route import Route
 from tests.cli.running import Run
+from tests.inference.batches.providers import FakeOpenAI
 from tests.shared import ROOT
 
 CARD = str(ROOT / "examples" / "wenna.png")
@@ -79,3 +84,21 @@ def test_answers(run: Run, rows: str, server: EchoServer, tmp_path: Path) -> Non
     assert json.loads(errors)["id"] == "q1"
     assert "Mia" not in errors
     assert "Question 0?" in [message["content"] for message in server.requests[0].body["messages"]]
+
+
+def test_answers_of_batches(run: Run, rows: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same command submits, says that it is under way, and fetches the answers; a local model takes no batches."""
+    provider = FakeOpenAI(looks=1)
+    route = Route.of("m", "openai:m")
+    handle = ModelHandle(provider.wire().client, "m", route=route)
+    monkeypatch.setattr(answering, "open_choice", lambda *_: handle)
+    words = ("batch", "submit", rows, "--model", "openai:m", "--out", tmp_path / "a.parquet")
+    waiting = run(*words, "--no-wait")
+    assert (waiting.code, "3 rows are in batches" in waiting.err) == (75, True)
+    made = run(*words, "--json")
+    assert (made.code, made.data["rows"], made.data["errors"], len(provider.batches)) == (0, 3, 0, 1)
+    answers = parquet.read_table(tmp_path / "a.parquet").to_pylist()
+    assert [row["answer"] for row in answers] == [f"Yes: Question {n}?" for n in range(3)]
+    monkeypatch.setattr(answering, "open_choice", lambda *_: replace(handle, route=Route.of("m", "local")))
+    refused = run(*words, "--force")
+    assert (refused.code, "takes no batches" in refused.err) == (2, True)

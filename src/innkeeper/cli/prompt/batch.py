@@ -62,6 +62,10 @@ class BuildsByDefault(LazyGroup):
         "run": CommandEntry(
             "innkeeper.cli.prompt.batch_more:run", "Send every row's prompt to a model; keep the answers."
         ),
+        "submit": CommandEntry(
+            "innkeeper.cli.prompt.batch_more:submit",
+            "Have a provider answer every row within a day, at half the price.",
+        ),
     },
     epilog=examples(
         "innkeeper batch rows.jsonl --out prompts.parquet",

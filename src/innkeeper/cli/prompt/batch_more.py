@@ -1,11 +1,13 @@
-"""``innkeeper batch run`` and ``batch diff``: prompts of a dataset are sent, and two outputs are compared."""
+"""``innkeeper batch run``, ``submit`` and ``diff``: prompts of a dataset are answered, and two outputs are compared."""
 
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -14,6 +16,11 @@ from innkeeper.cli.app.commands import examples, json_option
 from innkeeper.cli.prompt.asset_options import asset_options
 from innkeeper.cli.prompt.batch import progress_line, row_options, settings_of
 from innkeeper.cli.settings import completion
+
+if TYPE_CHECKING:
+    from innkeeper.cli.talk.answering import ModelHandle
+    from innkeeper.data.sending import Sender
+    from innkeeper.data.submitting import Submitter
 
 
 @click.command(
@@ -39,37 +46,92 @@ def run(rows: tuple[str, ...], *, output: str, force: bool, as_json: bool, **opt
     stopped, or whose budget is spent, goes on when it is started again; rows whose call failed are asked again, and no answer is
     paid for twice.
     """
+    from innkeeper.data.journal import ANSWERS
+    from innkeeper.data.sending import Sender, SendOptions
+
+    limits = SendOptions(at_once=options["at_once"], a_minute=options["a_minute"], budget=options["budget"])
+
+    def engine(handle: ModelHandle, folder: Path) -> Sender:
+        return Sender(lambda plan: handle.answer(plan, lambda _: None), folder / ANSWERS, limits)
+
+    return _answer(rows, output, engine, options, force=force, as_json=as_json)
+
+
+@click.command(
+    epilog=examples(
+        "innkeeper batch submit rows.jsonl --out answers.parquet --model openai:gpt-4o --budget 5",
+        "innkeeper batch submit rows.jsonl --out answers.parquet --model anthropic:claude-sonnet-4-5 --no-wait",
+    )
+)
+@click.argument("rows", nargs=-1, required=True, metavar="ROWS...", shell_complete=completion.files)
+@click.option(
+    "--out", "output", metavar="FILE", required=True, help="Where answers go: .parquet, .arrow, .jsonl or .csv."
+)
+@click.option("--budget", type=click.FloatRange(0), metavar="DOLLARS", help="The most that all answers may cost.")
+@click.option("--wait/--no-wait", default=True, show_default=True, help="Wait until all answers are there.")
+@row_options
+@asset_options
+@json_option
+def submit(rows: tuple[str, ...], *, output: str, force: bool, as_json: bool, **options: Any) -> int:
+    """Build a prompt of every row, and have --model answer them in batches. Exits with 1 where rows have errors.
+
+    ROWS are those of `innkeeper batch`. OpenAI, Anthropic, Gemini and Groq answer batches within 24 hours, for half the price.
+    The same command, given again, goes on where it was stopped, and submits nothing twice; with --no-wait it exits with 75 as
+    long as batches are under way. Rows without an answer are submitted again.
+    """
+    from innkeeper.cli.talk.answering import plan_answer
+    from innkeeper.data.submitting import SubmitOptions, Submitter
+    from innkeeper.inference.batches.wires import batches_of
+
+    def engine(handle: ModelHandle, folder: Path) -> Submitter:
+        wire = batches_of(handle.client, handle.route)
+        limits = SubmitOptions(budget=options["budget"], waits=options["wait"], progress=_batch_line(quiet=as_json))
+        return Submitter(wire, lambda plan: handle.request(plan, stream=False), plan_answer, folder, limits)
+
+    return _answer(rows, output, engine, options, force=force, as_json=as_json)
+
+
+def _batch_line(*, quiet: bool) -> Callable[[int, int], None]:
+    """What shows on a terminal how many rows of batches are answered."""
+
+    def show(done: int, total: int) -> None:
+        if not quiet and sys.stderr.isatty():
+            click.echo(f"\r\x1b[K{done:,} of {total:,} rows in batches are answered", nl=False, err=True)
+
+    return show
+
+
+def _answer(
+    rows: tuple[str, ...],
+    output: str,
+    engine_of: Callable[[ModelHandle, Path], Sender | Submitter],
+    options: dict[str, Any],
+    *,
+    force: bool,
+    as_json: bool,
+) -> int:
+    """Have the engine for a model answer all rows, and say what came of it."""
     from innkeeper.cli.settings.model_choice import choose_model
     from innkeeper.cli.settings.settings import UserSettings
     from innkeeper.cli.talk.answering import open_choice
     from innkeeper.conversation.client_turn import settled_request
     from innkeeper.data.run import RunOptions, parts_of, run_batch
-    from innkeeper.data.sending import Sender, SendOptions
     from innkeeper.data.sources import open_rows
     from innkeeper.prompt import BuildRequest
 
-    settings = UserSettings.read()
-    limits = SendOptions(at_once=options["at_once"], a_minute=options["a_minute"], budget=options["budget"])
-    source, target = open_rows(rows, roots=options["roots"]), Path(output)
+    settings, source, target = UserSettings.read(), open_rows(rows, roots=options["roots"]), Path(output)
     chosen = {name: options[name] for name in ("errors", "shard") if options[name] is not None}
     with closing(open_choice(choose_model(settings, options["model"]), settings, options["context_window"])) as handle:
         common = settings_of({**options, "model": handle.model})
         request, _ = settled_request(BuildRequest.of(common.request), handle.turn)
         common = msgspec.structs.replace(common, request=request.to_dict())
-        sender = Sender(lambda plan: handle.answer(plan, lambda _: None), parts_of(target) / "answers.jsonl", limits)
+        engine, run_options = engine_of(handle, parts_of(target)), RunOptions(force=force, asks_again=True, **chosen)
         with progress_line(source.total, quiet=as_json) as progress:
-            report = run_batch(
-                source,
-                target,
-                common,
-                RunOptions(force=force, asks_again=True, **chosen),
-                engine=sender,
-                progress=progress,
-            )
-    facts = {**report.to_dict(), "paid": sender.spent}
+            report = run_batch(source, target, common, run_options, engine=engine, progress=progress)
+    facts = {**report.to_dict(), "paid": engine.spent}
     again = "; the same command asks those again that got no answer" if parts_of(target).exists() else ""
     bad = f", {report.errors:,} rows with errors{again}" if report.errors else ""
-    cost = f", ${sender.spent:.4f}" if sender.spent else ""
+    cost = f", ${engine.spent:.4f}" if engine.spent else ""
     text = f"{report.rows - report.errors:,} answers in {output}{cost}{bad}"
     click.echo(json.dumps(facts, ensure_ascii=False) if as_json else text)
     return int(bool(report.errors))

@@ -110,21 +110,27 @@ class ModelHandle:
         runs.
         """
         from innkeeper.inference.client.judged import judged_answer, texts_of
-        from innkeeper.inference.client.model_clients import answered, chat_usage
-        from innkeeper.inference.response.views.chat import finish_reason
+        from innkeeper.inference.client.model_clients import answered
 
         request = self.request(plan)
         events = judged_answer(texts_of(request), self.client.events(request))
-        response = answered(events, self.model, on_delta)
-        if response.calls:
-            _refuse_calls(response)
-        return PlanAnswer(response.text, finish_reason(response), chat_usage(response))
+        return plan_answer(answered(events, self.model, on_delta))
 
     def close(self) -> None:
         """Close the connections and the model."""
         self.client.close()
         if self.local is not None:
             self.local.close()
+
+
+def plan_answer(response: ModelResponse) -> PlanAnswer:
+    """Return a response as the answer to a plan. Raises `DecodeError` for calls of tools that nobody runs."""
+    from innkeeper.inference.client.model_clients import chat_usage
+    from innkeeper.inference.response.views.chat import finish_reason
+
+    if response.calls:
+        _refuse_calls(response)
+    return PlanAnswer(response.text, finish_reason(response), chat_usage(response))
 
 
 def _refuse_calls(response: ModelResponse) -> None:

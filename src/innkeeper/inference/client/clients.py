@@ -41,9 +41,10 @@ from innkeeper.inference.client.remote import (
     server_events,
 )
 from innkeeper.inference.client.transport import ProviderCall, Send, connections
-from innkeeper.inference.errors import HttpError, ProviderConnectionError, ProviderTimeoutError
+from innkeeper.inference.errors import MAX_RESPONSE_BYTES, HttpError, ProviderConnectionError, ProviderTimeoutError
 from innkeeper.inference.reasons import reason_of
 from innkeeper.prompt import ProviderError, UsageError
+from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.machine import fresh_seed
 
 if TYPE_CHECKING:
@@ -315,6 +316,32 @@ class AsyncClient:
             return False
         return True
 
+    def fetch(
+        self,
+        method: str,
+        path: str,
+        content: bytes | None = None,
+        headers: Mapping[str, str] = EMPTY,
+        *,
+        most: int = MAX_RESPONSE_BYTES,
+    ) -> AsyncGenerator[bytes]:
+        """Give the bytes of a page of the provider, piece by piece, for what is no answer of a model: files, batches.
+
+        ``path`` begins after the address, and has the prefix. Only what is without effect (``GET``) is sent again. Raises
+        `ProviderError` and its kin, `LimitError` past ``most`` bytes.
+        """
+        begun = Send.of(self.endpoint, method, self.endpoint.base_url + path)
+        kind = {} if content is None else {"content-type": "application/json"}
+        sent = begun._replace(content=content, headers={**begun.headers, **kind, **headers})
+
+        async def pieces() -> AsyncGenerator[bytes]:
+            async with self._call(most) as call:
+                await call.begin(sent)
+                while piece := await call.read():
+                    yield piece
+
+        return retried(pieces, self.retries if method == "GET" else NO_RETRIES)
+
     async def _json(self, method: str, path: str, request: Any = None) -> Response:
         async with self._call() as call:
             await call.send(Send.of(self.endpoint, method, self.endpoint.url(path), request))
@@ -360,11 +387,11 @@ class AsyncClient:
             if decoder.done:
                 await call.read_rest()
 
-    def _call(self) -> ProviderCall:
+    def _call(self, most: int = MAX_RESPONSE_BYTES) -> ProviderCall:
         if not self.is_open:
             self._opened = connections(self.endpoint, transport=self._transport, egress=self._egress, quick=self._quick)
             self._process = os.getpid()
-        return ProviderCall(self.endpoint, self._opened)
+        return ProviderCall(self.endpoint, self._opened, most)
 
 
 class Client:
@@ -446,6 +473,18 @@ class Client:
     def stream(self, operation: RemoteOperation[Request, Any], request: Request) -> Generator[ServerEvent]:
         """Ask a service for an operation; give the events of its reply. See `AsyncClient.stream`."""
         yield from portal().iterate(self._client.stream(operation, request))
+
+    def fetch(
+        self,
+        method: str,
+        path: str,
+        content: bytes | None = None,
+        headers: Mapping[str, str] = EMPTY,
+        *,
+        most: int = MAX_RESPONSE_BYTES,
+    ) -> Generator[bytes]:
+        """Give the bytes of a page of the provider, piece by piece. See `AsyncClient.fetch`."""
+        yield from portal().iterate(self._client.fetch(method, path, content, headers, most=most))
 
     def models(self) -> Response:
         """Return the provider's list of models."""

@@ -88,6 +88,7 @@ class Endpoint:
         if key:
             sent.setdefault("authorization", Secret(f"Bearer {key.reveal()}"))
         hidden = [value for name, value in sent.items() if name not in _PLAIN_HEADERS]
+        bare = [Secret(value.reveal().removeprefix("Bearer ")) for value in hidden]
         return cls(
             base_url=_base_url(settings["base_url"], prefix),
             api_prefix=prefix,
@@ -95,7 +96,7 @@ class Endpoint:
             timeout=_seconds("timeout", settings["timeout"], DEFAULT_TIMEOUT),
             open_timeout=_seconds("open_timeout", settings["open_timeout"], DEFAULT_OPEN_TIMEOUT),
             total_timeout=_seconds("total_timeout", settings["total_timeout"], DEFAULT_TOTAL_TIMEOUT),
-            secrets=(*hidden, *([key] if key else [])),
+            secrets=(*hidden, *bare, *([key] if key else [])),
             name=values.get("name") or "",
         )
 

@@ -289,14 +289,15 @@ def _headers(endpoint: Endpoint, content: bytes | None, *, streams: bool) -> dic
 class ProviderCall:
     """A call under way, as an asynchronous context manager; leaving it closes the connection unless all was read.
 
-    ``decoder`` is what reads the answer, where it is read in pieces: errors say how far it came. ``http`` are the connections.
+    ``decoder`` is what reads the answer, where it is read in pieces: errors say how far it came. ``http`` are the connections,
+    ``most`` the bytes that an answer may have.
     """
 
-    def __init__(self, endpoint: Endpoint, http: Any) -> None:
+    def __init__(self, endpoint: Endpoint, http: Any, most: int = MAX_RESPONSE_BYTES) -> None:
         self.decoder: AnswerDecoder | None = None
         self.status = 0
         self.headers: Mapping[str, str] = {}
-        self._endpoint, self._http = endpoint, http
+        self._endpoint, self._http, self._most = endpoint, http, most
         self._longest_read = getattr(http, "longest_read", inf)
         self._errors = transport_errors()  # loading the library takes none of the call's time
         self._deadline, self._size = monotonic() + endpoint.total_timeout, 0
@@ -328,14 +329,14 @@ class ProviderCall:
         self.status, self.headers = answer.status_code, answer.headers
 
     async def read(self) -> bytes:
-        """Return the next bytes of the answer; none at its end. Raises `LimitError` past `MAX_RESPONSE_BYTES`."""
+        """Return the next bytes of the answer; none at its end. Raises `LimitError` past those it may have."""
         if self._pieces is None:
             return b""
         piece = await self._do(bound(_next, self._pieces), reads=True)
         self._size += len(piece)
-        if self._size > MAX_RESPONSE_BYTES:
-            what = "the provider's answer"
-            raise LimitError(what, limit="MAX_RESPONSE_BYTES", allowed=MAX_RESPONSE_BYTES, found=self._size)
+        if self._size > self._most:
+            name = "MAX_RESPONSE_BYTES" if self._most == MAX_RESPONSE_BYTES else "MAX_BATCH_RESULT_BYTES"
+            raise LimitError("the provider's answer", limit=name, allowed=self._most, found=self._size)
         return piece
 
     async def read_all(self) -> bytes:
