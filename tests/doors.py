@@ -43,7 +43,7 @@ def declared() -> Iterator[tuple[Judgement, str]]:
             f"`/api/{area.namespace}/{area.path.rpartition('/')[0]}/…` ({area.effect})",
         )
     yield Judgement.ASKED, "Connect and gRPC `prompt.v1.PromptService`"
-    yield Judgement.ASKED, "`innkeeper chat`, `innkeeper ask`, `innkeeper batch run`, `innkeeper batch submit`, the inspector's talk"
+    yield Judgement.ASKED, "`innkeeper chat`, `innkeeper ask`, `innkeeper batch run` and `submit`, the inspector's talk"
 
 
 def table() -> str:
