@@ -41,7 +41,7 @@ from innkeeper.inference.client.remote import (
     server_events,
 )
 from innkeeper.inference.client.transport import ProviderCall, Send, connections
-from innkeeper.inference.errors import MAX_RESPONSE_BYTES, HttpError, ProviderConnectionError, ProviderTimeoutError
+from innkeeper.inference.errors import HttpError, ProviderConnectionError, ProviderTimeoutError
 from innkeeper.inference.reasons import reason_of
 from innkeeper.prompt import ProviderError, UsageError
 from innkeeper.prompt.data import EMPTY
@@ -323,12 +323,12 @@ class AsyncClient:
         content: bytes | None = None,
         headers: Mapping[str, str] = EMPTY,
         *,
-        most: int = MAX_RESPONSE_BYTES,
+        most: int | None = None,
     ) -> AsyncGenerator[bytes]:
         """Give the bytes of a page of the provider, piece by piece, for what is no answer of a model: files, batches.
 
         ``path`` begins after the address, and has the prefix. Only what is without effect (``GET``) is sent again. Raises
-        `ProviderError` and its kin, `LimitError` past ``most`` bytes.
+        `ProviderError` and its kin, `LimitError` past ``most`` bytes, or `MAX_RESPONSE_BYTES`.
         """
         begun = Send.of(self.endpoint, method, self.endpoint.base_url + path)
         kind = {} if content is None else {"content-type": "application/json"}
@@ -387,7 +387,7 @@ class AsyncClient:
             if decoder.done:
                 await call.read_rest()
 
-    def _call(self, most: int = MAX_RESPONSE_BYTES) -> ProviderCall:
+    def _call(self, most: int | None = None) -> ProviderCall:
         if not self.is_open:
             self._opened = connections(self.endpoint, transport=self._transport, egress=self._egress, quick=self._quick)
             self._process = os.getpid()
@@ -481,7 +481,7 @@ class Client:
         content: bytes | None = None,
         headers: Mapping[str, str] = EMPTY,
         *,
-        most: int = MAX_RESPONSE_BYTES,
+        most: int | None = None,
     ) -> Generator[bytes]:
         """Give the bytes of a page of the provider, piece by piece. See `AsyncClient.fetch`."""
         yield from portal().iterate(self._client.fetch(method, path, content, headers, most=most))

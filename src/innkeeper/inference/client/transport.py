@@ -290,10 +290,10 @@ class ProviderCall:
     """A call under way, as an asynchronous context manager; leaving it closes the connection unless all was read.
 
     ``decoder`` is what reads the answer, where it is read in pieces: errors say how far it came. ``http`` are the connections,
-    ``most`` the bytes that an answer may have.
+    ``most`` the bytes that an answer may have in the place of `MAX_RESPONSE_BYTES`.
     """
 
-    def __init__(self, endpoint: Endpoint, http: Any, most: int = MAX_RESPONSE_BYTES) -> None:
+    def __init__(self, endpoint: Endpoint, http: Any, most: int | None = None) -> None:
         self.decoder: AnswerDecoder | None = None
         self.status = 0
         self.headers: Mapping[str, str] = {}
@@ -334,9 +334,11 @@ class ProviderCall:
             return b""
         piece = await self._do(bound(_next, self._pieces), reads=True)
         self._size += len(piece)
-        if self._size > self._most:
-            name = "MAX_RESPONSE_BYTES" if self._most == MAX_RESPONSE_BYTES else "MAX_BATCH_RESULT_BYTES"
-            raise LimitError("the provider's answer", limit=name, allowed=self._most, found=self._size)
+        if self._size > (self._most or MAX_RESPONSE_BYTES):
+            name, most = (
+                ("MAX_BATCH_RESULT_BYTES", self._most) if self._most else ("MAX_RESPONSE_BYTES", MAX_RESPONSE_BYTES)
+            )
+            raise LimitError("the provider's answer", limit=name, allowed=most, found=self._size)
         return piece
 
     async def read_all(self) -> bytes:
