@@ -68,7 +68,7 @@ def run(rows: tuple[str, ...], *, output: str, force: bool, as_json: bool, **opt
     "--out", "output", metavar="FILE", required=True, help="Where answers go: .parquet, .arrow, .jsonl or .csv."
 )
 @click.option("--budget", type=click.FloatRange(0), metavar="DOLLARS", help="The most that all answers may cost.")
-@click.option("--wait/--no-wait", default=True, show_default=True, help="Wait until all answers are there.")
+@click.option("--no-wait", is_flag=True, help="Do not wait for answers: exit with 75 while batches are under way.")
 @row_options
 @asset_options
 @json_option
@@ -85,7 +85,7 @@ def submit(rows: tuple[str, ...], *, output: str, force: bool, as_json: bool, **
 
     def engine(handle: ModelHandle, folder: Path) -> Submitter:
         wire = batches_of(handle.client, handle.route)
-        limits = SubmitOptions(budget=options["budget"], waits=options["wait"], progress=_batch_line(quiet=as_json))
+        limits = SubmitOptions(budget=options["budget"], waits=not options["no_wait"], progress=_batch_line(quiet=as_json))
         return Submitter(wire, lambda plan: handle.request(plan, stream=False), plan_answer, folder, limits)
 
     return _answer(rows, output, engine, options, force=force, as_json=as_json)
