@@ -15,7 +15,7 @@ SCREEN = 40
 VERBS = (
     "list show set remove new edit import export check diff test build run render search path install convert extract embed "
     "explain resolve publish rollback label query upgrade status backup restore init rotate invite drain release default "
-    "rebuild stats cancel retry purge letters plan simulate"
+    "rebuild stats cancel retry purge letters plan simulate submit"
 )
 """What a command of a group may be called; one word for one act."""
 

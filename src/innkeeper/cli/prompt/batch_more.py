@@ -85,7 +85,9 @@ def submit(rows: tuple[str, ...], *, output: str, force: bool, as_json: bool, **
 
     def engine(handle: ModelHandle, folder: Path) -> Submitter:
         wire = batches_of(handle.client, handle.route)
-        limits = SubmitOptions(budget=options["budget"], waits=not options["no_wait"], progress=_batch_line(quiet=as_json))
+        limits = SubmitOptions(
+            budget=options["budget"], waits=not options["no_wait"], progress=_batch_line(quiet=as_json)
+        )
         return Submitter(wire, lambda plan: handle.request(plan, stream=False), plan_answer, folder, limits)
 
     return _answer(rows, output, engine, options, force=force, as_json=as_json)
