@@ -241,7 +241,8 @@ class _FileRun:
         )
         with _written(self.target), one_writer(self.parts):
             self._check_target()  # another run may have been waited for
-            settings, ready = self._settings(facts), self._ready()
+            settings, parts, asks = self._settings(facts), enumerate(self._parts()), self.options.asks_again
+            ready = {at for at, path in parts if not (asks and _unanswered(from_bytes(path.read_bytes())))}
             rows = len(ready) * shard
             errors = 0
             numbers: deque[int] = deque()  # of the shards that the engine has
@@ -281,12 +282,6 @@ class _FileRun:
     def _parts(self) -> Iterator[Path]:
         """The parts that are there, in the order of their shards, from the first on without a gap."""
         return takewhile(Path.exists, (self.parts / _PART.format(number) for number in count()))
-
-    def _ready(self) -> frozenset[int]:
-        """The numbers of the shards that are done, without those that have answers to ask for again."""
-        asks = self.options.asks_again
-        parts = enumerate(self._parts())
-        return frozenset([at for at, path in parts if not (asks and _unanswered(from_bytes(path.read_bytes())))])
 
     def _merged(self, settings: BatchSettings, kind: str, resumed: int) -> BatchReport:
         """Write the output of all parts, and remove them."""

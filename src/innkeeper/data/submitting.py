@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, Final
@@ -205,7 +205,8 @@ class Submitter:
         try:
             batch = self._wire.create(content)
         except ProviderError as error:
-            if _is_refused(error):
+            absent = isinstance(error, ProviderConnectionError) and not error.opened
+            if absent or (isinstance(error, HttpError) and error.status in _REFUSALS):
                 self._forget(record)
             raise
         self._note(msgspec.structs.replace(record, id=batch.id))
@@ -238,7 +239,7 @@ class Submitter:
         named, since = self._wire.keeps_names, record.began - CLOCK_SKEW
         alike = [
             batch
-            for batch in _newer(self._wire.recent(), since)
+            for batch in takewhile(lambda batch: not batch.created or batch.created >= since, self._wire.recent())
             if (batch.name == record.name if named else batch.total == record.rows and batch.id not in known)
         ]
         if len(alike) > 1:
@@ -268,7 +269,8 @@ class Submitter:
                 missed = 0
             except ProviderError as error:
                 missed += 1
-                if missed > MAX_MISSED_LOOKS or not _may_pass(error):
+                passes = isinstance(error, (ProviderConnectionError, ProviderTimeoutError)) or is_safe(error)
+                if missed > MAX_MISSED_LOOKS or not passes:
                     raise
             waiting = sum(record.rows for record in records_in(self._folder))
             if not waiting:
@@ -325,24 +327,5 @@ def _name(record: BatchRecord, at: int) -> str:
     return f"{record.name[:48]}-{at}"
 
 
-def _newer(batches: Iterator[ProviderBatch], since: float) -> Iterator[ProviderBatch]:
-    """The batches that were created after a moment, of a list that begins with the newest."""
-    for batch in islice(batches, 2_000):
-        if batch.created and batch.created < since:
-            return
-        yield batch
-
-
-def _is_refused(error: ProviderError) -> bool:
-    """Whether the provider surely did not take what was sent."""
-    if isinstance(error, HttpError):
-        return error.status in _REFUSALS
-    return isinstance(error, ProviderConnectionError) and not error.opened
-
-
 _REFUSALS: Final = frozenset(range(400, 500)) - {408, 409}
-
-
-def _may_pass(error: ProviderError) -> bool:
-    """Whether a look that failed may succeed a little later."""
-    return isinstance(error, (ProviderConnectionError, ProviderTimeoutError)) or is_safe(error)
+"""Statuses by which a provider says that it did not take what was sent."""

@@ -83,24 +83,16 @@ def submit(rows: tuple[str, ...], *, output: str, force: bool, as_json: bool, **
     from innkeeper.data.submitting import SubmitOptions, Submitter
     from innkeeper.inference.batches.wires import batches_of
 
+    def show(done: int, total: int) -> None:
+        if not as_json and sys.stderr.isatty():
+            click.echo(f"\r\x1b[K{done:,} of {total:,} rows in batches are answered", nl=False, err=True)
+
     def engine(handle: ModelHandle, folder: Path) -> Submitter:
         wire = batches_of(handle.client, handle.route)
-        limits = SubmitOptions(
-            budget=options["budget"], waits=not options["no_wait"], progress=_batch_line(quiet=as_json)
-        )
+        limits = SubmitOptions(budget=options["budget"], waits=not options["no_wait"], progress=show)
         return Submitter(wire, lambda plan: handle.request(plan, stream=False), plan_answer, folder, limits)
 
     return _answer(rows, output, engine, options, force=force, as_json=as_json)
-
-
-def _batch_line(*, quiet: bool) -> Callable[[int, int], None]:
-    """What shows on a terminal how many rows of batches are answered."""
-
-    def show(done: int, total: int) -> None:
-        if not quiet and sys.stderr.isatty():
-            click.echo(f"\r\x1b[K{done:,} of {total:,} rows in batches are answered", nl=False, err=True)
-
-    return show
 
 
 def _answer(
