@@ -1,6 +1,6 @@
 """Journal: the answers of a run, each written down when it is whole, and the batches that are under way at a provider.
 
-Both lie in the folder of the run's parts, so that a run that was stopped pays for nothing twice. Of the answers only their places
+Both lie in the folder of the run's parts, so that a run that was stopped pays for nothing twice. Of the answers only their offsets
 in the file are in memory.
 """
 
@@ -32,23 +32,23 @@ class AnswerJournal:
 
     def __init__(self, path: Path) -> None:
         self.path, self.spent = path, 0.0
-        self._places: dict[str, int] = {}
+        self._offsets: dict[str, int] = {}
         self._file: IO[bytes] | None = None
 
     def __enter__(self) -> Self:
         self._file = self.path.open("a+b")
         self._file.seek(0)
-        place = 0
+        offset = 0
         for line in self._file:
             try:
                 known = decode(line, dict[str, Any]) if line.endswith(b"\n") else {}
             except (msgspec.DecodeError, Misfit):
                 known = {}
             if "key" in known:
-                self._places[str(known["key"])] = place
+                self._offsets[str(known["key"])] = offset
                 self.spent += known.get("paid") or 0.0
-            place += len(line)
-        if place and not line.endswith(b"\n"):  # cut by the end of a process
+            offset += len(line)
+        if offset and not line.endswith(b"\n"):  # cut by the end of a process
             self._file.write(b"\n")
         return self
 
@@ -57,14 +57,14 @@ class AnswerJournal:
             self._file.close()
 
     def __contains__(self, key: str) -> bool:
-        return key in self._places
+        return key in self._offsets
 
     def get(self, key: str) -> dict[str, Any] | None:
         """The fields of an answer; None where there is none."""
-        place = self._places.get(key)
-        if place is None or self._file is None:
+        offset = self._offsets.get(key)
+        if offset is None or self._file is None:
             return None
-        self._file.seek(place)
+        self._file.seek(offset)
         known: dict[str, Any] = msgspec.json.decode(self._file.readline())
         del known["key"]
         return known
@@ -73,7 +73,7 @@ class AnswerJournal:
         """Write an answer down."""
         if self._file is None:
             raise UsageError("the journal is closed")
-        self._places[key] = self._file.seek(0, os.SEEK_END)
+        self._offsets[key] = self._file.seek(0, os.SEEK_END)
         self._file.write(msgspec.json.encode({"key": key, **fields}) + b"\n")
         self.spent += fields.get("paid") or 0.0
 
