@@ -1,7 +1,7 @@
 """Journal: the answers of a run, each written down when it is whole, and the batches that are under way at a provider.
 
-Both lie in the folder of the run's parts, so that a run that was stopped pays for nothing twice. Of the answers only their offsets
-in the file are in memory.
+Both lie in the folder of the run's parts, so that a run that was stopped pays for nothing twice. Answers are on the disk; where
+they begin is in memory.
 """
 
 from __future__ import annotations
