@@ -230,6 +230,9 @@ def test_scopes_and_routes(tmp_path: Path) -> None:
         assert (await client.post(FUNCTION, json=EXAMPLE, headers={"x-api-key": chat})).status_code == 403
         nowhere = await client.post(FUNCTION, json=EXAMPLE, headers={"x-api-key": other})
         assert (nowhere.status_code, nowhere.json()["skipped"]) == (503, {"not_allowed": 1})
+        unknown = {**EXAMPLE, "model_id": "nosuch"}
+        refused = (await client.post(FUNCTION, json=unknown, headers={"x-api-key": other})).json()
+        assert (refused["code"], refused["hint"]) == ("unknown_name", None)  # others' names are not told
 
     with EchoServer() as server:
         served(entered(tmp_path / "library.db", server), ask, keys=keys)

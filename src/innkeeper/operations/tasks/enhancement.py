@@ -86,7 +86,10 @@ async def enhance(tasks: TextTasks, request: Enhancement, **terms: Any) -> TaskA
     if not (request.text.strip() or (request.reference and request.base.strip())):
         raise UsageError("there is no prompt to enhance", where=Where(path="prompt"), hint="send prompt: TEXT")
     task = TextTask(
-        prompt=_prompt(tasks, request), task=ENHANCEMENT, options=_SAMPLING, **{**_enhancer(tasks, request), **terms}
+        prompt=_prompt(tasks, request, terms.get("routes")),
+        task=ENHANCEMENT,
+        options=_SAMPLING,
+        **{**_enhancer(tasks, request), **terms},
     )
     if request.reference:
         text, strategy = _composed(request)
@@ -110,12 +113,12 @@ async def enhance(tasks: TextTasks, request: Enhancement, **terms: Any) -> TaskA
 # --------------------------------------------------------------------------------------------------------------- the request
 
 
-def _prompt(tasks: TextTasks, request: Enhancement) -> PrepareRequest:
+def _prompt(tasks: TextTasks, request: Enhancement, routes: tuple[str, ...] | None) -> PrepareRequest:
     return PrepareRequest(
         use_case=ENHANCEMENT,
         text=request.text,
         job_type="video" if request.is_video else "image",
-        target_model=_target(tasks, request),
+        target_model=_target(tasks, request, routes),
         enhancer_family=_template_family(tasks, request.enhancer),
         content_mode=request.content_mode,
         ceilings=request.ceilings,
@@ -127,8 +130,8 @@ def _prompt(tasks: TextTasks, request: Enhancement) -> PrepareRequest:
     )
 
 
-def _target(tasks: TextTasks, request: Enhancement) -> str:
-    """Return the key or family of the target model."""
+def _target(tasks: TextTasks, request: Enhancement, routes: tuple[str, ...] | None) -> str:
+    """Return the key or family of the target model. A caller who may not ask each model is told none of their names."""
     if request.target is None:
         return "wan" if request.is_video else "sdxl"
     models = tasks.library.catalogue.models
@@ -137,7 +140,8 @@ def _target(tasks: TextTasks, request: Enhancement) -> str:
         return row.model_key
     known = {name for row in models for name in (row.model_key, row.model_family) if name}
     if models and request.target not in known | {"sdxl", "wan"}:
-        raise UnknownNameError("model", request.target, known, where=Where(path="model_id"))
+        listed = known if routes is None else ()
+        raise UnknownNameError("model", request.target, listed, where=Where(path="model_id"))
     return request.target
 
 
