@@ -6,8 +6,9 @@ The layout is that of the GGUF specification (versions 2 and 3): magic, version,
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, TypeVar
 
 import msgspec
 
@@ -23,6 +24,10 @@ _SCALARS: Final = {
 _TEXT: Final = 8
 _ARRAY: Final = 9
 _VOCABULARY: Final = "tokenizer."
+_PAIRS: Final = "tokenizer.ggml.merges"
+_FIELDS: Final = {"tokenizer.ggml.model": "model", "tokenizer.ggml.pre": "split", _PAIRS: "pairs"}
+
+Result = TypeVar("Result")
 
 
 class GgufHead(msgspec.Struct, frozen=True):
@@ -54,11 +59,28 @@ class GgufHead(msgspec.Struct, frozen=True):
         return length if isinstance(length, int) and length > 0 else None
 
 
+class GgufVocabulary(msgspec.Struct, frozen=True):
+    """A model's vocabulary: its kind, the rule that splits texts, and its pairs in the order of their ranks."""
+
+    model: str = ""
+    split: str = ""
+    pairs: tuple[str, ...] = ()
+
+
 def read_gguf_head(path: str | Path) -> GgufHead:
     """The head of a GGUF file, as far as the vocabulary begins. Raises `ModelFileError` and `LimitError`."""
+    return _read(path, _head)
+
+
+def read_gguf_vocabulary(path: str | Path) -> GgufVocabulary:
+    """The vocabulary in the head of a GGUF file. Raises `ModelFileError` and `LimitError`."""
+    return _read(path, _vocabulary)
+
+
+def _read(path: str | Path, read: Callable[[IO[bytes]], Result]) -> Result:
     try:
         with Path(path).open("rb") as file:
-            return _head(file)
+            return read(file)
     except (OSError, struct.error, UnicodeDecodeError, ModelFileError, LimitError) as error:
         raise _placed(error, str(path)) from error
 
@@ -71,6 +93,29 @@ def _placed(error: Exception, name: str) -> ModelFileError | LimitError:
 
 
 def _head(file: IO[bytes]) -> GgufHead:
+    version, tensors, count = _counts(file)
+    return GgufHead(version, tensors, _facts(file, count))
+
+
+def _vocabulary(file: IO[bytes]) -> GgufVocabulary:
+    facts: dict[str, Any] = {}
+    for _ in range(_counts(file)[2]):
+        key, (kind,) = _text(file), _numbers(file, "<I")
+        facts[key] = _texts(file) if key == _PAIRS else _value(file, kind)
+        if _FIELDS.keys() <= facts.keys():
+            break
+    return GgufVocabulary(**{name: facts[key] for key, name in _FIELDS.items() if key in facts})
+
+
+def _texts(file: IO[bytes]) -> tuple[str, ...]:
+    kind, count = _list_of(file)
+    if kind != _TEXT:
+        raise ModelFileError("the pairs of its vocabulary are no texts")
+    return tuple([_text(file) for _ in range(count)])
+
+
+def _counts(file: IO[bytes]) -> tuple[int, int, int]:
+    """Read the version, the number of tensors, and the number of facts."""
     if file.read(len(MAGIC)) != MAGIC:
         raise ModelFileError("not a GGUF file: it begins with other bytes")
     (version,) = _numbers(file, "<I")
@@ -79,7 +124,7 @@ def _head(file: IO[bytes]) -> GgufHead:
     tensors, count = _numbers(file, "<QQ")
     if count > MAX_GGUF_FACTS:
         raise LimitError("the head of the model", limit="MAX_GGUF_FACTS", allowed=MAX_GGUF_FACTS, found=count)
-    return GgufHead(version, tensors, _facts(file, count))
+    return version, tensors, count
 
 
 def _facts(file: IO[bytes], count: int) -> FrozenDict:
@@ -105,13 +150,19 @@ def _value(file: IO[bytes], kind: int) -> Any:
 
 
 def _skip_list(file: IO[bytes]) -> None:
+    kind, count = _list_of(file)
+    for _ in range(count):
+        _value(file, kind)
+
+
+def _list_of(file: IO[bytes]) -> tuple[int, int]:
+    """Read the type of a list's items and their number."""
     kind, count = _numbers(file, "<IQ")
     if count > MAX_GGUF_FACTS:
         raise LimitError("a list in the model's head", limit="MAX_GGUF_FACTS", allowed=MAX_GGUF_FACTS, found=count)
     if kind == _ARRAY:
         raise ModelFileError("a list of lists, which GGUF does not have")
-    for _ in range(count):
-        _value(file, kind)
+    return kind, count
 
 
 def _text(file: IO[bytes]) -> str:

@@ -31,6 +31,7 @@ from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import ConfigError, InnkeeperError, UnknownNameError, UnsupportedError, Where
 from innkeeper.prompt.machine import Secret
 from innkeeper.prompt.note import Note
+from innkeeper.tokens.counter import Counter
 from innkeeper.tokens.framing import ANTHROPIC
 from innkeeper.tokens.table.catalogue import known_window
 
@@ -129,10 +130,17 @@ def request_tokens(request: GenerationRequest, route: Route | None = None) -> in
         None if route is None or adapter is None else route.dialect or adapter.dialect,
         DIALECTS,
         options,
+        counter=_local_counter(model) if route is not None and route.is_local else None,
         framing=ANTHROPIC if "claude" in model else None,
         model=model,
     )
     return costing.total(request.messages) + costing.tool_tokens(request.tools) + costing.option_tokens(options)
+
+
+def _local_counter(model: str) -> Counter | None:
+    from innkeeper.inference.local.vocabulary import local_counter  # which brings clients along
+
+    return local_counter(model)
 
 
 async def answered(models: Models, request: GenerationRequest, caller: str) -> tuple[ModelAnswer, ...]:

@@ -7,6 +7,7 @@ bytes to send, so that the server never decodes them.
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -107,10 +108,19 @@ def harmless(state: AppState, request: BuildRequest) -> BuildRequest:
 
 
 def turn_of(profile: OpenProfile, task: TurnTask, ports: Ports) -> ProfileTurn:
-    """Build the turn of a task over its profile. Raises what building does."""
-    from innkeeper.conversation import ConversationState, profile_turn
+    """Build the turn of a task over its profile, counted as the model on this machine does where it answers.
 
-    turn = profile_turn(profile, _input(task), ConversationState.from_json(task.state), ports)
+    Raises what building does.
+    """
+    from innkeeper.conversation import ConversationState, profile_turn
+    from innkeeper.inference.local.shared import LOCAL
+
+    asked = _input(task)
+    if task.adapter == LOCAL:
+        from innkeeper.inference.local.vocabulary import local_counter
+
+        ports = replace(ports, token_counter=local_counter(asked.model))
+    turn = profile_turn(profile, asked, ConversationState.from_json(task.state), ports)
     return msgspec.structs.replace(turn, notes=(*turn.notes, *notes_of(task.notes)))
 
 
