@@ -15,7 +15,7 @@ def test_enhancement_gives_no_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(enhancement, "PrepareRequest", lambda **fields: requests.append(fields))
     monkeypatch.setattr(enhancement, "_target", lambda *_: "sdxl")
     monkeypatch.setattr(enhancement, "_template_family", lambda *_: None)
-    enhancement._prompt(None, enhancement.Enhancement(text="a fox"))  # type: ignore[arg-type]  # the two above take its place
+    enhancement._prompt(None, enhancement.Enhancement(text="a fox"), None)  # type: ignore[arg-type]  # the two above take its place
     assert {*requests[0].get("values", {})} == SUPPLIED[ENHANCEMENT]  # type: ignore[misc]
 
 
