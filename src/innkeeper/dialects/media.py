@@ -73,14 +73,11 @@ def media_part(item: Attachment, index: int, render: Render, report: Report) -> 
     if isinstance(part, str):
         _lost(media.kind, index, part, report)
         return None
-    if media.detail not in (None, "auto") and not any("detail" in each for each in (part, *_objects(part))):
+    fields = [part, *[value for value in part.values() if isinstance(value, Mapping)]]
+    if media.detail not in (None, "auto") and not any("detail" in each for each in fields):
         report.loss("'detail' of an attachment is not sent", index)
     own = {name: jsonable(value) for name, value in item.extra.items() if name not in OF_MEDIA}
     return {**part, **own} if own else part
-
-
-def _objects(part: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [value for value in part.values() if isinstance(value, Mapping)]
 
 
 def media_parts(turn: Turn, render: Render, report: Report) -> list[dict[str, Any]]:

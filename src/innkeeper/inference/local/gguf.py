@@ -143,16 +143,13 @@ def _value(file: IO[bytes], kind: int) -> Any:
     if kind == _TEXT:
         return _text(file)
     if kind == _ARRAY:
-        return _skip_list(file)
+        item, count = _list_of(file)
+        for _ in range(count):
+            _value(file, item)
+        return None
     if kind not in _SCALARS:
         raise ModelFileError(f"a fact of an unknown type ({kind})")
     return _numbers(file, _SCALARS[kind])[0]
-
-
-def _skip_list(file: IO[bytes]) -> None:
-    kind, count = _list_of(file)
-    for _ in range(count):
-        _value(file, kind)
 
 
 def _list_of(file: IO[bytes]) -> tuple[int, int]:

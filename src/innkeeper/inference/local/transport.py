@@ -112,11 +112,6 @@ def _engine_request(request: Mapping[str, Any]) -> dict[str, Any]:
 _CUT: Final = {"choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]}
 
 
-def _late(seconds: float) -> dict[str, Any]:
-    message = f"the local model had said nothing after {seconds:g} s, waiting included"
-    return {"error": {"code": 504, "message": message}}
-
-
 class _Generation:
     """One generation in a thread of its own; its chunks are waited for in an event loop."""
 
@@ -137,7 +132,9 @@ class _Generation:
                 if has_come:
                     engine.handle_chat_completions(request, self._take)
             if self._is_late or not (has_come or self._stopped.is_set()):
-                self._in_loop(self._chunks.put_nowait, _CUT if self._has_text else _late(self._seconds))
+                message = f"the local model had said nothing after {self._seconds:g} s, waiting included"
+                late = {"error": {"code": 504, "message": message}}
+                self._in_loop(self._chunks.put_nowait, _CUT if self._has_text else late)
         except Exception as error:  # noqa: BLE001 - whatever the engine raises belongs to the one who asked
             self._in_loop(self._chunks.put_nowait, error)
         finally:

@@ -31,7 +31,6 @@ from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import ConfigError, InnkeeperError, UnknownNameError, UnsupportedError, Where
 from innkeeper.prompt.machine import Secret
 from innkeeper.prompt.note import Note
-from innkeeper.tokens.counter import Counter
 from innkeeper.tokens.framing import ANTHROPIC
 from innkeeper.tokens.table.catalogue import known_window
 
@@ -126,21 +125,20 @@ def request_tokens(request: GenerationRequest, route: Route | None = None) -> in
     if adapter is None or adapter.name == request.surface:
         options |= {"extra": {**(options.get("extra") or {}), **request.extra}, "hosted_tools": request.hosted}
     model = request.model if route is None else route.model
+    counter = None
+    if route is not None and route.is_local:
+        from innkeeper.inference.local.vocabulary import local_counter  # which brings clients along
+
+        counter = local_counter(model)
     costing = Costing.of_dialect(
         None if route is None or adapter is None else route.dialect or adapter.dialect,
         DIALECTS,
         options,
-        counter=_local_counter(model) if route is not None and route.is_local else None,
+        counter=counter,
         framing=ANTHROPIC if "claude" in model else None,
         model=model,
     )
     return costing.total(request.messages) + costing.tool_tokens(request.tools) + costing.option_tokens(options)
-
-
-def _local_counter(model: str) -> Counter | None:
-    from innkeeper.inference.local.vocabulary import local_counter  # which brings clients along
-
-    return local_counter(model)
 
 
 async def answered(models: Models, request: GenerationRequest, caller: str) -> tuple[ModelAnswer, ...]:

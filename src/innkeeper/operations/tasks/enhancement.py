@@ -231,9 +231,8 @@ async def _fitted(tasks: TextTasks, request: Enhancement, task: TextTask, writte
     spent = again.model_ms if isinstance(again, Written) else 0.0
     unknown = request.enhancer is not None and task.model is None and task.prompt.enhancer_family is None
     missing = missing_words(request.text, fitted.text)
-    flagged = [
-        name for name, is_so in (("enhancer_unknown", unknown), ("words_missing", _is_most(missing, request))) if is_so
-    ]
+    is_another_idea = bool(missing) and 2 * len(missing) >= len(user_words(request.text))
+    flagged = [name for name, so in (("enhancer_unknown", unknown), ("words_missing", is_another_idea)) if so]
     return await tasks.finish(
         task,
         *texts,
@@ -243,11 +242,6 @@ async def _fitted(tasks: TextTasks, request: Enhancement, task: TextTask, writte
         latency_ms={"post": round((perf_counter() - began) * 1000 - spent, 3)},
         details={**_facts(strategy, fitted, written.text), "missing": list(missing)},
     )
-
-
-def _is_most(missing: tuple[str, ...], request: Enhancement) -> bool:
-    """Whether at least half of the user's words are missing: then it is another idea than theirs."""
-    return bool(missing) and 2 * len(missing) >= len(user_words(request.text))
 
 
 def _unusable(tasks: TextTasks, written: Written, error: InnkeeperError) -> InnkeeperError:
