@@ -8,7 +8,7 @@ import pytest
 from innkeeper.conversation.reply import finished_reply
 from innkeeper.prompt import BuildRequest
 from innkeeper.prompt.data import EMPTY
-from innkeeper.taverns.assets import rewrites_replies
+from innkeeper.taverns.registry import rewrites_replies
 
 SCRIPT = {"scriptName": "quiet", "findRegex": "/HUSH/g", "replaceString": "hush", "placement": [2]}
 COUNTING = {"scriptName": "count", "findRegex": "/well/", "replaceString": "{{setvar::said::1}}so", "placement": [2]}

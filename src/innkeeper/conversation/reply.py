@@ -1,6 +1,6 @@
 """Reply: a model's answer as the tavern keeps it, whole or while it comes, for terminals and services alike.
 
-In the silly tavern the regex scripts for answers run. Then, in each tavern, these go: blank ends, the speaker's name in front,
+Scripts for answers run where the tavern has some. Then, in each tavern, these go: blank ends, the speaker's name in front,
 and everything from the first line of somebody else on. The rules are those of SillyTavern's page, but an answer is never cut to
 nothing. `ReplyStream` gives the same text piece by piece: what was shown of an answer is the message that is kept.
 """
@@ -17,14 +17,14 @@ import msgspec
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note
-from innkeeper.taverns.assets import Assets, rewrites_replies
+from innkeeper.taverns.assets import Assets
 from innkeeper.taverns.participants import members_of, name_of
+from innkeeper.taverns.registry import reply_scripts, rewrites_replies
 
 if TYPE_CHECKING:
     from innkeeper.prompt import BuildRequest, Ports
 
 
-_SILLY: Final = "silly"
 _ENDS: Final = frozenset('.!?…*")}]`”’»。！？）」』】')
 """Marks that end a sentence."""
 
@@ -112,11 +112,9 @@ def finished_reply(request: BuildRequest, text: str, *, speaker: str = "", ports
     Scripts do not run over words in the user's place. Raises what a build raises for its inputs.
     """
     reply = Reply(text, request.variables)
-    if request.tavern == _SILLY and request.generation != "impersonate":
-        from innkeeper.taverns.silly import stored_text
-
-        stripped = text if request.generation == "continue" else text.strip()
-        scripted = stored_text(request, stripped, ports=ports)
+    scripts = None if request.generation == "impersonate" else reply_scripts(request)
+    if scripts is not None:
+        scripted = scripts.stored_text(request, text, ports)
         reply = Reply(scripted.text, scripted.variables, scripted.notes)
     return msgspec.structs.replace(reply, text=ReplyRules.of(request, speaker).trimmed(reply.text))
 

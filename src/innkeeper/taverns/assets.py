@@ -416,13 +416,3 @@ def _name(value: Any, card: Any) -> str:
     if not isinstance(name, str) or not name.strip():
         raise UsageError(f"a participant needs a name; {kind_of(value)} has none")
     return name
-
-
-def rewrites_replies(request: BuildRequest) -> bool:
-    """Return whether regex scripts of a request's assets or settings could change what a model answers."""
-    if request.tavern != "silly":
-        return False
-    assets = Assets(request)
-    cards = [member.card for member in assets.members] if assets.members else [assets.character]
-    sources = [source.regex_scripts for source in (*cards, assets.preset) if source is not None]
-    return any((assets.regex_scripts, *sources))

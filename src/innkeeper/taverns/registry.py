@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from innkeeper.prompt import BuildRequest, Plan, Ports, ReplayBundle, UnknownNameError
 
 if TYPE_CHECKING:
-    from innkeeper.taverns.tavern import Tavern
+    from innkeeper.taverns.tavern import ReplyScripts, Tavern
 
 
 class Taverns(Mapping[str, "Tavern"]):
@@ -71,6 +71,17 @@ def build(
         PipelineError: a step failed.
     """
     return taverns[request.tavern].build(request, ports, commit=commit)
+
+
+def reply_scripts(request: BuildRequest) -> ReplyScripts | None:
+    """Return how scripts of the request's tavern treat an answer; none where it is no built-in one or has no scripts."""
+    return TAVERNS[request.tavern].replies if request.tavern in TAVERNS else None
+
+
+def rewrites_replies(request: BuildRequest) -> bool:
+    """Return whether scripts of a request's assets or settings could change what a model answers."""
+    scripts = reply_scripts(request)
+    return scripts is not None and scripts.could_change(request)
 
 
 def replay(bundle: ReplayBundle, *, taverns: Taverns = TAVERNS) -> Plan:

@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final, Unpack
+from typing import Any, Final, NamedTuple, Unpack
+
+import msgspec
 
 from innkeeper.budget import FIT, cache_plan, explain, plan_diff
 from innkeeper.dialects import DIALECTS
 from innkeeper.prompt import (
     BuildRequest,
     Context,
+    Note,
     Pipeline,
     Plan,
     Ports,
@@ -24,6 +27,7 @@ from innkeeper.prompt import (
     deep_merge,
 )
 from innkeeper.prompt import build as run_build
+from innkeeper.prompt.data import EMPTY
 from innkeeper.taverns.assets import Assets
 from innkeeper.taverns.inputs import UNDECLARED, InputRules, canonical_name, read_inputs, read_keywords
 from innkeeper.taverns.keywords import BuildInputs, lists_inputs
@@ -170,13 +174,31 @@ class Builder:
             raise UsageError("this builder has built its plan", hint="make a new one for another build")
 
 
+class ScriptedText(msgspec.Struct, frozen=True):
+    """A text after scripts. ``notes`` name scripts that did not run; ``variables`` are the chat's afterwards, by scope."""
+
+    text: str
+    notes: tuple[Note, ...] = ()
+    variables: Mapping[str, Any] = EMPTY
+
+
+class ReplyScripts(NamedTuple):
+    """How scripts of a tavern's assets treat an answer: whether any could change it, and the text of it that the chat keeps.
+
+    Both get the request by which an answer is finished: the user's message in its history, the variables after the build.
+    """
+
+    could_change: Callable[[BuildRequest], bool]
+    stored_text: Callable[[BuildRequest, str, Ports | None], ScriptedText]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tavern:
     """A way of building prompts.
 
     ``pipeline`` is its steps; where they depend on the request, ``choose`` gives the pipeline for one. ``inputs`` says which
     inputs it has no use for. ``summary`` is a line for lists of taverns. ``profiles`` are the variants of its rules that a
-    request may name, the usual one first; none where it has no variants.
+    request may name, the usual one first; none where it has no variants. ``replies`` says how scripts treat an answer.
     """
 
     name: str
@@ -185,6 +207,7 @@ class Tavern:
     inputs: InputRules = UNDECLARED
     choose: Callable[[BuildRequest], Pipeline] | None = None
     profiles: tuple[str, ...] = ()
+    replies: ReplyScripts | None = None
 
     def pipeline_for(self, request: BuildRequest) -> Pipeline:
         """The steps that a request is built with."""

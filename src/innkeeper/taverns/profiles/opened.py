@@ -22,9 +22,9 @@ from innkeeper.prompt import BuildRequest, FrozenDict, InnkeeperError, Unavailab
 from innkeeper.prompt.data import EMPTY, to_json
 from innkeeper.prompt.errors import LimitError, Where
 from innkeeper.taverns.asset_fields import AssetFields, load_as
-from innkeeper.taverns.assets import rewrites_replies
 from innkeeper.taverns.profiles.files import MAX_FILES, MAX_VOLUME, DocumentFiles, FolderFiles, ProfileFiles
 from innkeeper.taverns.profiles.profile import MAX_PROFILE_BYTES, Profile, parse_profile
+from innkeeper.taverns.registry import rewrites_replies
 
 PROFILE_FILE: Final = "profile.toml"
 """The file that makes a folder a profile."""

@@ -54,6 +54,7 @@ class TriggeredChat(msgspec.Struct, frozen=True):
     prompts: Mapping[str, str] = EMPTY
     tokens: int = 0
     stops: bool = False
+    asks_again: bool = False
     notes: tuple[Note, ...] = ()
 
 
@@ -91,7 +92,9 @@ def triggered(
         )
         for index, each in enumerate(outcome.messages)
     ]
-    return TriggeredChat(changed, outcome.prompts, outcome.tokens, outcome.stop_sending, outcome.notes)
+    return TriggeredChat(
+        changed, outcome.prompts, outcome.tokens, outcome.stop_sending, outcome.send_prompt, outcome.notes
+    )
 
 
 def typed_messages(inputs: RisuInputs, count: Callable[[str], int]) -> list[RisuMessage]:

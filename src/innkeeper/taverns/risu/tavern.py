@@ -7,6 +7,7 @@ from typing import Final
 from innkeeper.taverns.inputs import ASKING_PORTS, InputRules
 from innkeeper.taverns.risu.compat import PROFILES
 from innkeeper.taverns.risu.imports import is_risu_preset
+from innkeeper.taverns.risu.reply import REPLIES
 from innkeeper.taverns.risu.steps import PIPELINE
 from innkeeper.taverns.tavern import Tavern
 
@@ -51,6 +52,7 @@ TAVERN: Final = Tavern(
     inputs=INPUTS,
     summary="RisuAI's prompts: template cards, decorated lore, CBS macros, request flags per model.",
     profiles=tuple(PROFILES),
+    replies=REPLIES,
 )
 
 build = TAVERN.build

@@ -6,7 +6,6 @@ from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
     from innkeeper.taverns.silly.install import Install as Install
-    from innkeeper.taverns.silly.scripts.texts import ScriptedText as ScriptedText
     from innkeeper.taverns.silly.scripts.texts import display_text as display_text
     from innkeeper.taverns.silly.scripts.texts import stored_text as stored_text
     from innkeeper.taverns.silly.tavern import PIPELINE as PIPELINE
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 _HOMES: Final = {
     "install": ("Install",),
-    "scripts.texts": ("ScriptedText", "display_text", "stored_text"),
+    "scripts.texts": ("display_text", "stored_text"),
     "tavern": ("PIPELINE", "TAVERN", "build", "builder", "substitute", "to_endpoint", "to_messages", "to_provider"),
     "text.fill": ("TEXT_PIPELINE",),
 }

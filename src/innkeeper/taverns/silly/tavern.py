@@ -18,6 +18,7 @@ from innkeeper.taverns.silly.hooks import HOOKS
 from innkeeper.taverns.silly.injection import INJECTION
 from innkeeper.taverns.silly.lore import LORE
 from innkeeper.taverns.silly.reads import INPUTS
+from innkeeper.taverns.silly.scripts.texts import REPLIES
 from innkeeper.taverns.silly.settings import PROFILES
 from innkeeper.taverns.tavern import Tavern
 
@@ -48,6 +49,7 @@ TAVERN: Final = Tavern(
     choose=_pipeline_for,
     summary="SillyTavern's prompts: cards, lore, presets, groups; for chats and for text completion.",
     profiles=tuple(PROFILES),
+    replies=REPLIES,
 )
 
 build = TAVERN.build

@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
-
-import msgspec
+from typing import Final, Literal
 
 from innkeeper.content.regex_script import ScriptPlacement
 from innkeeper.prompt.build import start
-from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import UnknownNameError, UsageError
-from innkeeper.prompt.note import Note
 from innkeeper.prompt.request import BuildRequest
 from innkeeper.prompt.run.state import Ports
 from innkeeper.prompt.text import kind_of
+from innkeeper.taverns.assets import Assets
 from innkeeper.taverns.silly.environment import environment_of
 from innkeeper.taverns.silly.expansion import Expander
 from innkeeper.taverns.silly.inputs import read_inputs
 from innkeeper.taverns.silly.scripts.run import ScriptUse, scripts_of
+from innkeeper.taverns.tavern import ReplyScripts, ScriptedText
 
 Placement = ScriptPlacement | Literal["user_input", "ai_output", "slash_command", "world_info", "reasoning"]
 
 
-class ScriptedText(msgspec.Struct, frozen=True):
-    """A text after scripts. ``notes`` name scripts that did not run; ``variables`` are the chat's afterwards, by scope."""
+def could_change_replies(request: BuildRequest) -> bool:
+    """Return whether regex scripts of a request's assets or settings could change what a model answers."""
+    assets = Assets(request)
+    cards = [member.card for member in assets.members] if assets.members else [assets.character]
+    sources = [source.regex_scripts for source in (*cards, assets.preset) if source is not None]
+    return any((assets.regex_scripts, *sources))
 
-    text: str
-    notes: tuple[Note, ...] = ()
-    variables: Mapping[str, Any] = EMPTY
+
+def stored_reply(request: BuildRequest, text: str, ports: Ports | None = None) -> ScriptedText:
+    """An answer as SillyTavern stores it, before its name is trimmed. Raises as `stored_text`."""
+    return stored_text(request, text if request.generation == "continue" else text.strip(), ports=ports)
+
+
+REPLIES: Final = ReplyScripts(could_change_replies, stored_reply)
 
 
 def stored_text(
