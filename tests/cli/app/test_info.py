@@ -14,13 +14,13 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     return runner(monkeypatch, capsys, tmp_path)
 
 
-def test_places(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_locations(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each place has its location and size; a database is counted with the files beside it."""
     for name, size in {"log.db": 7, "log.db-wal": 3, "log.db.old": 50, "assets/a/b.png": 5}.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(bytes(size))
     monkeypatch.setenv("INNKEEPER_VAULT_KEY", "none")
-    rows = {row["name"]: (row["location"], row["size"]) for row in run("info", "--json").data["places"]}
+    rows = {row["name"]: (row["location"], row["size"]) for row in run("info", "--json").data["locations"]}
     assert rows["folder"] == (str(tmp_path), 65)
     assert rows["log"] == (str(tmp_path / "log.db"), 10)
     assert rows["pictures and videos"] == (str(tmp_path / "assets"), 5)

@@ -12,7 +12,7 @@ import click
 from innkeeper.cli.app.commands import examples, json_option, print_result
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """A place where something is kept: its path, or only the address where it is no file of this machine."""
 
     name: str
@@ -34,8 +34,8 @@ class Place(NamedTuple):
         return {"name": self.name, "location": self.location, "size": self.size}
 
 
-def places() -> Iterator[Place]:
-    """Yield every place, in the order in which a person meets them."""
+def locations() -> Iterator[Location]:
+    """Yield every location, in the order in which a person meets them."""
     from innkeeper.cli.settings.keys import KeyStore
     from innkeeper.cli.talk.lines import history_path
     from innkeeper.cli.talk.log import log_path
@@ -47,10 +47,10 @@ def places() -> Iterator[Place]:
 
     keys, library, assets = find_keys(), find_target(), os.environ.get("INNKEEPER_ASSETS", "")
     for name, path in (("folder", home()), ("config", config_file()), ("keys", KeyStore().path)):
-        yield Place(name, str(path), path)
-    yield Place("vault key", keys.location, keys.path if isinstance(keys, FileKeys) else None)
-    yield Place("log", str(log_path()), log_path())
-    yield Place("library", library.location, library.path)
+        yield Location(name, str(path), path)
+    yield Location("vault key", keys.location, keys.path if isinstance(keys, FileKeys) else None)
+    yield Location("log", str(log_path()), log_path())
+    yield Location("library", library.location, library.path)
     for name, path in (
         ("snapshot of the catalogue", snapshot_path()),
         ("models", models_dir()),
@@ -58,9 +58,9 @@ def places() -> Iterator[Place]:
         ("lines typed in chats", history_path()),
         ("membership of a worker", home() / "worker.json"),
     ):
-        yield Place(name, str(path), path)
+        yield Location(name, str(path), path)
     folder = None if "://" in assets else Path(assets).expanduser() if assets else home() / "assets"
-    yield Place("pictures and videos", str(folder or assets), folder)
+    yield Location("pictures and videos", str(folder or assets), folder)
 
 
 def size_text(size: int | None) -> str:
@@ -83,7 +83,7 @@ def info(*, as_json: bool) -> None:
     """
     from innkeeper.version import VERSION
 
-    rows = [place.to_dict() for place in places()]
+    rows = [each.to_dict() for each in locations()]
     width = max(len(row["name"]) for row in rows)
     lines = [f"{row['name']:<{width}}  {size_text(row['size']):>8}  {row['location']}" for row in rows]
-    print_result({"version": VERSION, "places": rows}, "\n".join(lines), as_json=as_json)
+    print_result({"version": VERSION, "locations": rows}, "\n".join(lines), as_json=as_json)

@@ -57,17 +57,17 @@ class Live:
         self._last = 0
         self._bytes = 0
         self._over = False
-        self._told: list[bytes] = []
+        self._changes: list[bytes] = []
         self._news = asyncio.Event()
 
     def tell(self, message: bytes) -> None:
         """Send the page what another has changed, before anything that is built later. Of many changes it is told to ask."""
-        self._told = [RELOAD] if len(self._told) >= MAX_TOLD else [*self._told, message]
+        self._changes = [RELOAD] if len(self._changes) >= MAX_TOLD else [*self._changes, message]
         self._news.set()
 
     async def _send(self, message: bytes = b"") -> None:
-        told, self._told = self._told, []
-        for one in [*told, *([message] if message else [])]:
+        changes, self._changes = self._changes, []
+        for one in [*changes, *([message] if message else [])]:
             await self._socket.send_text(one.decode())
 
     async def serve(self) -> None:

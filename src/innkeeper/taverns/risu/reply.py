@@ -40,8 +40,8 @@ def stored_reply(request: BuildRequest, text: str, ports: Ports | None = None) -
     chat.append(RisuMessage(role="char", data=text, id=REPLY, origin=Origin(OriginAsset.HISTORY)))
     costing = CountingConfig().costing(state)
     after = triggered(inputs, "output", chat, lambda words: costing.counter.count(words, costing.model))
-    kept, others = _apart(after.messages, len(chat) - 1)
-    if kept is None or others != chat[:-1]:
+    own, others = _apart(after.messages, len(chat) - 1)
+    if own is None or others != chat[:-1]:
         state.note(
             NoteKind.IGNORED, "what triggers make of the other messages, or of the chat's length, has no effect here"
         )
@@ -51,7 +51,7 @@ def stored_reply(request: BuildRequest, text: str, ports: Ports | None = None) -
         if state.variables.get(name) != value:
             state.variables.set(name, value)
     notes = (*state.result.warnings, *state.result.notes, *inputs.notes, *after.notes)
-    return ScriptedText(text if kept is None else kept.data, notes, state.variables.to_dict())
+    return ScriptedText(text if own is None else own.data, notes, state.variables.to_dict())
 
 
 def _apart(messages: Sequence[RisuMessage], index: int) -> tuple[RisuMessage | None, list[RisuMessage]]:

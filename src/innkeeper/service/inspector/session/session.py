@@ -200,11 +200,11 @@ class WorkspaceSession:
     async def look(self) -> None:
         """Take in what another program has written: as the file, or where it is edited here as the other side of a conflict."""
         files = list(self.files.values())
-        found = await asyncio.to_thread(lambda: [(file, data) for file in files if (data := file.changed_on_disk())])
-        for file, data in found:
+        changed = await asyncio.to_thread(lambda: [(file, data) for file in files if (data := file.changed_on_disk())])
+        for file, data in changed:
             self.admit(len(data))
             await self._meet(file, data)
-        if found:
+        if changed:
             self.share(RELOAD)
 
     async def _meet(self, file: SessionFile, data: bytes) -> None:

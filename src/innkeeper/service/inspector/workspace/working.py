@@ -197,8 +197,8 @@ class WorkingFile:
             return
         edits: dict[Path, Any] = {}
         if resolution.take == "merge":
-            given = {field.path for field in self.conflict().fields} - set(resolution.mine)
-            edits = {path: value for path, value in differences(self.saved_tree, tree).items() if path not in given}
+            theirs_alone = {field.path for field in self.conflict().fields} - set(resolution.mine)
+            edits = {path: value for path, value in differences(self.saved_tree, tree).items() if path not in theirs_alone}
         self.open(theirs.data)
         if resolution.take == "mine":
             self._take(tree, ())
