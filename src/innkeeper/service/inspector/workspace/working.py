@@ -198,7 +198,9 @@ class WorkingFile:
         edits: dict[Path, Any] = {}
         if resolution.take == "merge":
             theirs_alone = {field.path for field in self.conflict().fields} - set(resolution.mine)
-            edits = {path: value for path, value in differences(self.saved_tree, tree).items() if path not in theirs_alone}
+            edits = {
+                path: value for path, value in differences(self.saved_tree, tree).items() if path not in theirs_alone
+            }
         self.open(theirs.data)
         if resolution.take == "mine":
             self._take(tree, ())
