@@ -1,5 +1,7 @@
 """Accounting: a plan counted as it is sent."""
 
+import copy
+import dataclasses
 import json
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,6 +10,8 @@ import pytest
 from hypothesis import given
 
 from innkeeper.budget import EvictionReason, TrimReport, accounting, explain, trim
+from innkeeper.budget.accounting import RenderGuard, costing_of, plan_tokens
+from innkeeper.dialects import DIALECTS
 from innkeeper.prompt import (
     Attachment,
     Block,
@@ -55,6 +59,18 @@ def test_the_sums_are_the_lines(blocks: Any) -> None:
     assert all(line.tokens == line.content + line.metadata + line.overhead for line in found.lines)
     assert found.total == sum(line.tokens for line in found.lines) + found.reply + found.tools
     assert found.total == found.content + found.metadata + found.overhead + found.reply + found.tools
+    plan = Plan(blocks=blocks, model="gpt-4o")
+    assert plan_tokens(plan) == accounting(plan).total
+
+
+@given(BLOCKS)
+def test_a_plan_without_a_dialect_is_openais(blocks: Any) -> None:
+    """What need not be counted again adds what counting it again adds."""
+    plan = Plan(blocks=blocks, model="gpt-4o", dialects=DIALECTS)
+    costing = costing_of(plan)
+    again = dataclasses.replace(costing, shape=copy.copy(costing.shape))
+    short, long = (RenderGuard(each)._more(plan, "openai", {}) for each in (costing, again))
+    assert short == long
 
 
 def test_the_window_is_the_requests_or_what_was_trimmed_for() -> None:

@@ -9,8 +9,10 @@ import pyarrow as pa
 import pytest
 
 from innkeeper import BuildRequest, build, load_character
+from innkeeper.budget import accounting
 from innkeeper.data import BatchSettings, build_batch
-from innkeeper.prompt import UsageError
+from innkeeper.data.rows import RowReader
+from innkeeper.prompt import LimitError, UsageError
 from innkeeper.tokens import default_counter
 from tests.shared import ROOT
 
@@ -33,13 +35,49 @@ def built(table: pa.Table, **settings: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def test_a_row_is_a_build() -> None:
+WIDE = {"context_window": 8192, "reserved_tokens": 100}
+ROWS: dict[str, dict[str, Any]] = {
+    "as it is": {},
+    "vibe": {"tavern": "vibe", **WIDE},
+    "silly": WIDE,
+    "smart": {"tavern": "smart", **WIDE},
+    "risu": {"tavern": "risu", **WIDE},
+    "a named dialect": {"tavern": "vibe", "dialect": "anthropic", **WIDE},
+    "trimmed": {"tavern": "vibe", "context_window": 600, "history": TALK * 20},
+    "only the system": {"tavern": "vibe", "history": [], "message": "", "system": "Be brief.", **WIDE},
+    "tools, a schema": {
+        "tavern": "vibe",
+        "tools": [{"name": "look", "description": "Look.", "parameters": {"type": "object"}}],
+        "options": {"response_format": {"type": "json_object"}},
+        **WIDE,
+    },
+}
+
+
+@pytest.mark.parametrize("dialect", [None, "openai", "anthropic", "text"])
+@pytest.mark.parametrize("name", ROWS)
+def test_a_row_is_a_build(name: str, dialect: str | None) -> None:
     """The prompt, its fingerprint and its tokens are those of `build`; the id is the row's own."""
-    plan = build(BuildRequest.of(ROW))
-    (row,) = built(lines({**ROW, "id": "first"}))
-    assert json.loads(row["messages"]) == plan.to_messages()
-    assert (row["id"], row["fingerprint"], row["error"]) == ("first", plan.fingerprint(), None)
+    fields = {**ROW, **ROWS[name]}
+    plan = build(BuildRequest.of(fields))
+    (row,) = built(lines({**fields, "id": "first"}), dialect=dialect)
+    assert json.loads(row["messages"]) == plan.to_messages(dialect)
+    assert (row["id"], row["fingerprint"], row["error"]) == ("first", plan.fingerprint(dialect), None)
+    assert row["tokens"] == accounting(plan).total
     assert row["cost"] > 0
+
+
+def test_data_that_are_too_deep() -> None:
+    """Are refused wherever they stand: in a line, in a column, among what is shared."""
+    deep: Any = "x"
+    for _ in range(300):
+        deep = {"a": deep}
+    reader = RowReader(BuildRequest(), {}, (), ())
+    for row in ({"request": {"settings": deep}}, {"settings": deep}):
+        with pytest.raises(LimitError, match="MAX_DEPTH"):
+            reader.request(reader.fields(row))
+    with pytest.raises(LimitError, match="MAX_DEPTH"):
+        RowReader(BuildRequest(), {"card": deep}, (), ())
 
 
 def test_columns_are_fields() -> None:

@@ -118,6 +118,18 @@ def accounting(
     return _summed(plan, costing, blocks, costing.costs(blocks))
 
 
+def plan_tokens(plan: Plan) -> int:
+    """Return the total of `accounting`, for whoever wants no other figure."""
+    costing = costing_of(plan)
+    tokens = sum(costing.totals(plan.sent_blocks()))
+    return tokens + marks_of(plan, costing, tokens) + sum(_fixed(plan, costing))
+
+
+def _fixed(plan: Plan, costing: Costing) -> tuple[int, int, int]:
+    """The tokens of what is in a prompt besides its messages: the start of the reply, the tools, the schema of the answer."""
+    return costing.framing.reply, costing.tool_tokens(plan.tools), costing.option_tokens(plan.options)
+
+
 def costing_of(plan: Plan, counter: TokenCounter | None = None, framing: Framing | None = None) -> Costing:
     """How a plan is counted: as its build counted it; by ``counter`` or ``framing`` where one is given."""
     if counter is None and isinstance(plan.guard, RenderGuard):
@@ -147,7 +159,7 @@ def _line(block: Block, cost: Cost) -> AccountLine:
 
 def _summed(plan: Plan, costing: Costing, blocks: Sequence[Block], costs: Sequence[Cost]) -> Accounting:
     window, reserve = window_of(plan)
-    reply, tools, schema = costing.framing.reply, costing.tool_tokens(plan.tools), costing.option_tokens(plan.options)
+    reply, tools, schema = _fixed(plan, costing)
     lines = tuple(map(_line, blocks, costs))
     tokens = sum(line.tokens for line in lines)
     marks = marks_of(plan, costing, tokens)
@@ -409,6 +421,10 @@ class RenderGuard(msgspec.Struct, frozen=True):
     def _more(self, plan: Plan, dialect: str, options: Mapping[str, Any]) -> int:
         """The tokens that this dialect and these options add to what the build has counted."""
         costing = self.costing
+        sent, shape = plan.sent_blocks(), shape_of(dialect, plan.dialects)
+        rich = [block for block in sent if block.attachments or block.message_metadata]
+        if not (options or rich or costing.dialect) and shape is costing.shape:
+            return 0  # it is what the build has counted: only media and metadata know the dialect by its name
         more = (
             costing.option_tokens({**plan.options, **options}) - costing.option_tokens(plan.options) if options else 0
         )
@@ -416,16 +432,14 @@ class RenderGuard(msgspec.Struct, frozen=True):
             costing,
             dialect=dialect,
             sends=sent_metadata(dialect, plan.dialects, options),
-            shape=shape_of(dialect, plan.dialects),
+            shape=shape,
         )
-        sent = plan.sent_blocks()
         if self.by_tavern and any(block.attachments for block in sent):
             fixed = costing.framing.reply + other.tool_tokens(plan.tools) + other.option_tokens(plan.options)
             whole = max(sum(other.totals(sent)), sum(other.totals(list(map(_without_costs, sent)))))
             return max(more, 0) + max(whole + fixed - self.used, 0)
         if other == costing:
             return max(more, 0)
-        rich = [block for block in sent if block.attachments or block.message_metadata]
         filler = max(_filler_tokens(plan, other) - _filler_tokens(plan, costing), 0)
         return max(more, 0) + max(sum(other.totals(rich)) - sum(costing.totals(rich)), 0) + filler
 

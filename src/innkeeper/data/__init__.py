@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from innkeeper.data.compare import BatchComparison as BatchComparison
     from innkeeper.data.compare import compare_batches as compare_batches
     from innkeeper.data.frames import build_frame as build_frame
+    from innkeeper.data.model_rows import ModelRows as ModelRows
     from innkeeper.data.run import BatchReport as BatchReport
     from innkeeper.data.run import RunOptions as RunOptions
     from innkeeper.data.run import run_batch as run_batch
@@ -30,6 +31,7 @@ _HOMES: Final = {
     "batch": ("BatchSettings", "build_batch"),
     "compare": ("BatchComparison", "compare_batches"),
     "frames": ("build_frame",),
+    "model_rows": ("ModelRows",),
     "run": ("BatchReport", "RunOptions", "run_batch"),
     "sending": ("Sender", "SendOptions"),
     "sources": ("RowSource", "open_rows"),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import msgspec
 
-from innkeeper.budget import accounting
+from innkeeper.budget.accounting import plan_tokens
 from innkeeper.data.rows import ID, LINE, RowReader, error_of
 from innkeeper.data.tables import arrow
 from innkeeper.prompt import BuildRequest, InnkeeperError, Plan, UsageError
@@ -157,10 +157,10 @@ def builder_of(settings: BatchSettings) -> RowBuilder:
 
 
 class RowBuilder:
-    """Builds rows by settings, which are read once."""
+    """Builds rows by settings, which are read once. ``training`` makes rows to train on where a model on this machine does."""
 
-    def __init__(self, settings: BatchSettings) -> None:
-        self.settings = settings
+    def __init__(self, settings: BatchSettings, training: Callable[[Plan], dict[str, Any]] | None = None) -> None:
+        self.settings, self._training = settings, training
 
     @cached_property
     def reader(self) -> RowReader:
@@ -198,7 +198,8 @@ class RowBuilder:
         return msgspec.structs.replace(made, error=to_json(facts).decode("utf-8", "replace"))
 
     def _shown(self, plan: Plan, name: str, fields: Mapping[str, Any]) -> BuiltRow:
-        counted = accounting(plan)
+        messages = plan.to_messages(self.settings.dialect)
+        tokens = plan_tokens(plan)
         columns = [
             value if value is None or isinstance(value, str) else to_json(value).decode("utf-8", "replace")
             for value in map(fields.get, self.settings.keep)
@@ -207,15 +208,15 @@ class RowBuilder:
         return BuiltRow(
             id=name,
             columns=tuple(columns),
-            value=self._value(plan, name),
-            fingerprint=plan.fingerprint(self.settings.dialect),
-            tokens=counted.total,
+            value=self._value(plan, name, messages),
+            fingerprint=plan.fingerprint_of(messages, self.settings.dialect),
+            tokens=tokens,
             evicted=getattr(plan.trim_report, "eviction_count", 0),
-            cost=listed_cost(plan.model, counted.total),
+            cost=listed_cost(plan.model, tokens),
             warnings=tuple(notes),
         )
 
-    def _value(self, plan: Plan, name: str) -> Any:
+    def _value(self, plan: Plan, name: str, messages: Any) -> Any:
         settings = self.settings
         match settings.form:
             case "text":
@@ -225,7 +226,7 @@ class RowBuilder:
             case "training":
                 from innkeeper.data.training import training_row
 
-                return training_row(plan)
+                return (self._training or training_row)(plan)
             case "plan":
                 value: Any = plan.to_dict()
             case "replay":
@@ -233,7 +234,7 @@ class RowBuilder:
             case "body":
                 value = self._body(plan, name)
             case _:
-                value = plan.to_messages(settings.dialect)
+                value = messages
         return to_json(value, sort=False).decode("utf-8", "replace")
 
     def _body(self, plan: Plan, row: str) -> dict[str, Any]:

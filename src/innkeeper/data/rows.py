@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from innkeeper.prompt import BuildRequest, FormatError, InnkeeperError, UsageError, Where
 from innkeeper.prompt.bounded_cache import BoundedCache
-from innkeeper.prompt.data import parse_json
+from innkeeper.prompt.data import check_depth, parse_json
 from innkeeper.taverns.asset_fields import AssetFields, load_as
 
 KINDS: Final[Mapping[str, str]] = {
@@ -60,6 +60,7 @@ class RowReader:
         self, base: BuildRequest, shared: Mapping[str, Any], roots: Iterable[str], keep: Iterable[str]
     ) -> None:
         self.base, self.shared = base, shared
+        check_depth(dict(shared), "the shared assets")
         self.roots = tuple([Path(root).resolve() for root in roots])
         self.keep = frozenset((*keep, ID))
         self._path = lru_cache(maxsize=_PATHS)(self._resolved)
@@ -69,8 +70,11 @@ class RowReader:
         line = row.get(REQUEST)
         columns = {name: value for name, value in row.items() if name not in _OURS and value is not None}
         for name, value in columns.items():
-            is_json = isinstance(value, str) and name not in _TEXTS and value[:1] in ("{", "[")
-            columns[name] = parse_json(value, asset=name) if is_json else without_gaps(value)
+            if isinstance(value, str) and name not in _TEXTS and value[:1] in ("{", "["):
+                columns[name] = parse_json(value, asset=name)
+            elif not isinstance(value, str):
+                check_depth(value, name)
+                columns[name] = without_gaps(value)
         return {**columns, **whole_request(line)} if line is not None else columns
 
     def request(self, fields: Mapping[str, Any]) -> BuildRequest:
@@ -78,7 +82,9 @@ class RowReader:
         for name in fields.keys() - _FIELDS - self.keep:
             hint = "what is no field of a request is kept beside the prompts with --keep NAME"
             raise UsageError(f"a build request has no field {name!r:.80}", hint=hint)
-        return self.base.with_(**self._opened({name: fields[name] for name in fields.keys() & _FIELDS}))
+        return self.base.with_fields(
+            self._opened({name: fields[name] for name in fields.keys() & _FIELDS}), checked=True
+        )
 
     def _opened(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         """The fields with the assets that they name."""
@@ -127,6 +133,8 @@ _PATHS: Final = 16_384
 def whole_request(value: Any) -> Mapping[str, Any]:
     """The fields of a whole request, JSON or a mapping."""
     fields = value if isinstance(value, Mapping) else parse_json(value, asset="row")
+    if fields is value:
+        check_depth(value, "row")
     if not isinstance(fields, Mapping):
         raise FormatError("a row must be a JSON object", where=Where(asset="row"), hint="one build request a line")
     return fields

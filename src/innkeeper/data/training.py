@@ -1,7 +1,7 @@
 """Training rows: a prompt with the answer to learn, as text, token numbers and a mask of the tokens that count for the loss.
 
-Only what the character says counts: lore, instructions and the user's turns are context. The text is the one that a model reads,
-in its own chat template where the request names one.
+Only what the character says counts: lore, instructions and the user's turns are context. The text is the one that a model reads:
+in the template that the request names, or in the own template of a model on this machine (`ModelRows`).
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ def training_row(plan: Plan) -> dict[str, Any]:
     text = text_of(plan)
     tokens: list[int] = []
     mask: list[int] = []
-    for part, is_trained in _parts(plan, text):
+    for part, is_trained in trained_parts(plan, text):
         ids = token_ids(part, plan.model)
         tokens += ids
         mask += [TRAINED if is_trained else IGNORED] * len(ids)
     return {"text": text, "tokens": tokens, "mask": mask}
 
 
-def _parts(plan: Plan, text: str) -> Iterator[tuple[str, bool]]:
+def trained_parts(plan: Plan, text: str) -> Iterator[tuple[str, bool]]:
     """The text in pieces that are wholly trained on or not at all, in their order."""
     at = 0
     for block in plan.sent_blocks():

@@ -56,7 +56,7 @@ _WITH_LIMITS: Final = ("extra", "extra_body", "options", "generationConfig")
 
 def reply_limit(data: Any) -> int:
     """Return how long an answer may be by options or by a body, in tokens; 0 where they do not say."""
-    if not isinstance(data, Mapping):
+    if not data or not isinstance(data, Mapping):
         return 0
     own = [data[name] for name in REPLY_LIMITS if name in data]
     return max(0, *map(_whole_number, own), *(reply_limit(data.get(name)) for name in _WITH_LIMITS))

@@ -200,13 +200,17 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     def fingerprint(self, dialect: str | None = None, **options: Any) -> str:
         """SHA-256 (hex) of what the model would get in a dialect: messages, attachments, model, options, stop, tools."""
+        return self.fingerprint_of(self.to_messages(dialect, **options), dialect)
+
+    def fingerprint_of(self, messages: Any, dialect: str | None = None) -> str:
+        """The `fingerprint` for whoever has what `to_messages` gives in this dialect."""
         name = dialect or self.dialect or "openai"
         media = [[plain_data(item) for item in block.attachments] for block in self.enabled_blocks]
         facts = {
             "version": FINGERPRINT_VERSION,
             "dialect": name,
             "model": self.model,
-            "messages": self.to_messages(name, **options),
+            "messages": messages,
             "attachments": [item for item in media if item],
             "options": self.options,
             "stop": self.stop,

@@ -167,10 +167,14 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
 
     def with_(self, **fields: Any) -> BuildRequest:
         """A copy with other fields, each read as `BuildRequest.of` reads it. Raises `UsageError` for an unknown one."""
+        return self.with_fields(fields)
+
+    def with_fields(self, fields: Mapping[str, Any], *, checked: bool = False) -> BuildRequest:
+        """Do as `with_` for fields in a mapping; ``checked`` says that the depth of all its data is known to be allowed."""
         unknown = fields.keys() - set(self.__struct_fields__)
         if unknown:
             raise UsageError(f"unknown input {min(unknown)!r}", hint=f"inputs: {', '.join(self.__struct_fields__)}")
-        read = BuildRequest.of(fields)
+        read = BuildRequest._of(fields, checked=checked)
         changed = {name: getattr(read, name) for name in fields}
         if "history" in fields and "settings" not in fields and read.settings:
             changed["settings"] = FrozenDict({**self.settings, **read.settings})

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
@@ -17,6 +18,7 @@ from innkeeper.cli.prompt.asset_options import asset_options
 from innkeeper.cli.settings import completion
 
 if TYPE_CHECKING:
+    from innkeeper.cli.talk.answering import ModelHandle
     from innkeeper.data.batch import BatchSettings
     from innkeeper.data.summary import Summary
 
@@ -126,13 +128,14 @@ def build(
         raise UsageError("there is nowhere to write to", hint="--out FILE, or --sample 100 to look first")
     source = open_rows(rows, roots=options["roots"])
     chosen = {name: options[name] for name in ("errors", "workers", "shard", "sample") if options[name] is not None}
-    settings, run_options = settings_of(options), RunOptions(force=force, **chosen)
-    quiet = as_json or output == STDOUT
-    with _engine(options["engine"], options["address"]) as engine, progress_line(source.total, quiet=quiet) as progress:
-        if output is None:
-            report = _looked_at(source, settings, run_options, progress)
-        else:
-            report = run_batch(source, output, settings, run_options, engine=engine, progress=progress)
+    run_options, quiet = RunOptions(force=force, **chosen), as_json or output == STDOUT
+    with (
+        _engine(options) as (engine, settings),
+        progress_line(source.total, quiet=quiet) as progress,
+        TemporaryDirectory() as folder,  # of a sample, which is not kept
+    ):
+        target = Path(folder, "sample.arrow") if output is None else output
+        report = run_batch(source, target, settings, run_options, engine=engine, progress=progress)
     if summary is not None:
         _write_summary(summary, report.summary, force=force)
     if as_json:
@@ -148,25 +151,41 @@ def build(
 
 
 @contextmanager
-def _engine(name: str, address: str | None) -> Iterator[Any]:
-    """The engine that was chosen; None for the processes of this machine."""
-    if name == "pool":
-        yield None
-        return
-    from innkeeper.data.cluster import RayEngine
+def _engine(options: dict[str, Any]) -> Iterator[tuple[Any, BatchSettings]]:
+    """The engine that was chosen, None for the processes of this machine, and what all rows have in common.
 
-    with closing(RayEngine(address)) as engine:
-        yield engine
+    A model on this machine makes its own rows to train on.
+    """
+    from innkeeper.cli.settings.model_choice import choose_model
+    from innkeeper.cli.settings.settings import UserSettings
+
+    user, name = UserSettings.read(), options["model"]
+    if options["form"] == "training" and name and (choice := choose_model(user, name, need_address=False)).is_local:
+        from innkeeper.cli.talk.answering import open_choice
+        from innkeeper.data.model_rows import ModelRows
+
+        with closing(open_choice(choice, user, options["context_window"])) as handle:
+            engine = None if handle.local is None else ModelRows(handle.local, handle.request)
+            yield engine, settings_for(handle, options)
+    elif options["engine"] == "ray":
+        from innkeeper.data.cluster import RayEngine
+
+        with closing(RayEngine(options["address"])) as cluster:
+            yield cluster, settings_of(options)
+    else:
+        yield None, settings_of(options)
 
 
-def _looked_at(source: Any, settings: BatchSettings, options: Any, progress: Callable[[int, int], None] | None) -> Any:
-    """Build a sample that is not kept."""
-    from tempfile import TemporaryDirectory
+def settings_for(handle: ModelHandle, options: dict[str, Any]) -> BatchSettings:
+    """The settings that options give, with what a model settles: its name, its dialect, its window."""
+    import msgspec
 
-    from innkeeper.data.run import run_batch
+    from innkeeper.conversation.client_turn import settled_request
+    from innkeeper.prompt import BuildRequest
 
-    with TemporaryDirectory() as folder:
-        return run_batch(source, Path(folder, "sample.arrow"), settings, options, progress=progress)
+    common = settings_of({**options, "model": handle.model})
+    request, _ = settled_request(BuildRequest.of(common.request), handle.turn)
+    return msgspec.structs.replace(common, request=request.to_dict())
 
 
 def settings_of(options: dict[str, Any]) -> BatchSettings:

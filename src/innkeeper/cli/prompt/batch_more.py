@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
 from innkeeper.cli.app.commands import examples, json_option
 from innkeeper.cli.prompt.asset_options import asset_options
-from innkeeper.cli.prompt.batch import progress_line, row_options, settings_of
+from innkeeper.cli.prompt.batch import progress_line, row_options, settings_for
 from innkeeper.cli.settings import completion
 
 if TYPE_CHECKING:
@@ -108,17 +107,13 @@ def _answer(
     from innkeeper.cli.settings.model_choice import choose_model
     from innkeeper.cli.settings.settings import UserSettings
     from innkeeper.cli.talk.answering import open_choice
-    from innkeeper.conversation.client_turn import settled_request
     from innkeeper.data.run import RunOptions, parts_of, run_batch
     from innkeeper.data.sources import open_rows
-    from innkeeper.prompt import BuildRequest
 
     settings, source, target = UserSettings.read(), open_rows(rows, roots=options["roots"]), Path(output)
     chosen = {name: options[name] for name in ("errors", "shard") if options[name] is not None}
     with closing(open_choice(choose_model(settings, options["model"]), settings, options["context_window"])) as handle:
-        common = settings_of({**options, "model": handle.model})
-        request, _ = settled_request(BuildRequest.of(common.request), handle.turn)
-        common = msgspec.structs.replace(common, request=request.to_dict())
+        common = settings_for(handle, options)
         engine, run_options = engine_of(handle, parts_of(target)), RunOptions(force=force, asks_again=True, **chosen)
         with progress_line(source.total, quiet=as_json) as progress:
             report = run_batch(source, target, common, run_options, engine=engine, progress=progress)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -118,6 +118,21 @@ class LocalModel(Client):
         Special tokens in a text count as plain text. Once the model is closed, counts are estimates.
         """
         return Counter(lambda _hint: self._asked, default="heuristic:generic", framing=self.framing)
+
+    def prompt_of(self, messages: Sequence[Mapping[str, Any]]) -> str:
+        """Return the text that the model reads of messages, in its own template. Raises `UnavailableError`, `UsageError`."""
+        return str(self._ask_tokenizer("/apply-template", {"messages": list(messages)}, _PROBE_SECONDS)["prompt"])
+
+    def pieces_of(self, text: str, *, special: bool = True) -> list[tuple[int, bytes]]:
+        """Return the tokens of a prompt, each as its number and its bytes; without ``special`` all of it is plain text.
+
+        Raises `UnavailableError`, `UsageError`.
+        """
+        body = {"content": text, "add_special": special, "parse_special": special, "with_pieces": True}
+        tokens = self._ask_tokenizer("/tokenize", body, _PROBE_SECONDS)["tokens"]
+        # llama.cpp gives the bytes of a token that is no text by itself as numbers
+        pieces = [(token["id"], token["piece"]) for token in tokens]
+        return [(number, piece.encode() if isinstance(piece, str) else bytes(piece)) for number, piece in pieces]
 
     def _ask_tokenizer(self, path: str, body: Mapping[str, Any], seconds: float) -> Any:
         if self._engine is None:
