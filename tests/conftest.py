@@ -1,6 +1,5 @@
 """What all tests share: how Hypothesis searches, a clean environment, and no way out to the network."""
 
-import gc
 import ipaddress
 import os
 import re
@@ -46,12 +45,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         # A checksum of the name, and not its position, as positions of a table of doors and faults fall on the same doors.
         if item not in first and zlib.crc32(item.nodeid.encode()) % share:
             item.add_marker(pytest.mark.endurance)
-
-
-def pytest_collection_finish() -> None:
-    """Take what is collected out of the garbage collector's rounds, which took a quarter of the tests' time."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -252,13 +252,14 @@ def test_every_preset_field_shows(field: str) -> None:
     names = Preset.NAMES.get(field, (field,))
     value = NAMES.get(field, other(getattr(Preset.of({}), field) if getattr(Preset.of({}), field) is not None else 1))
     value = 3000 if field == "context_window" else value
-    differs = []
-    for source in SOURCES:
-        for scene in SCENES:
-            plain: dict[str, Any] = {"prompt_order": LONG_ORDER, "chat_completion_source": source}
-            plain |= {names[0]: False} if value is True else {}  # a switch that is off, where none can mean either
-            differs.append(sent(plain, **scene) != sent({**plain, names[0]: value}, **scene))
-    assert any(differs), field
+    off = {names[0]: False} if value is True else {}  # a switch that is off, where none can mean either
+    plain: dict[str, Any] = {"prompt_order": LONG_ORDER, **off}
+    assert any(
+        sent(before, **scene) != sent({**before, names[0]: value}, **scene)
+        for source in SOURCES
+        for before in [{**plain, "chat_completion_source": source}]
+        for scene in SCENES
+    ), field
 
 
 LONG_ORDER = [

@@ -62,7 +62,7 @@ BLOCK = 16
 
 
 @installed
-@pytest.mark.parametrize("turns", [3, pytest.param(11, marks=pytest.mark.endurance)])
+@pytest.mark.parametrize("turns", [2, pytest.param(11, marks=pytest.mark.endurance)])
 def test_predictions_are_what_a_real_cache_serves(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, turns: int
 ) -> None:

@@ -2,13 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from starlette.applications import Starlette
 
 from innkeeper.service import Keys, Settings, create_app
 from innkeeper.service.errors import OriginRefusedError
@@ -26,22 +27,38 @@ FRIEND = "https://friend.example"
 FRIENDLY = Settings(cors_origins=(FRIEND,))
 
 
+_LOOP: Final = asyncio.Runner()
+_APPLICATIONS: Final[dict[Settings, Starlette]] = {}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _applications() -> Iterator[None]:
+    """The applications of these tests, one for each settings and all in one loop: each has processes of its own."""
+    yield
+    for settings in list(_APPLICATIONS):
+        end(settings)
+    _LOOP.close()
+
+
+def end(settings: Settings) -> None:
+    """End the application with these settings: the next one has counted nothing."""
+    if (app := _APPLICATIONS.pop(settings, None)) is not None:
+        app.state.pool.close()
+
+
 def ask(
     settings: Settings, method: str, path: str, headers: Mapping[str, str] | None = None, **options: Any
 ) -> httpx.Response:
-    """One request to a fresh application."""
+    """One request to the application with these settings."""
 
     async def exchange() -> httpx.Response:
-        app = create_app(settings)
-        transport = httpx.ASGITransport(app=app)
+        if settings not in _APPLICATIONS:
+            _APPLICATIONS[settings] = create_app(settings)
+        transport = httpx.ASGITransport(app=_APPLICATIONS[settings])
         async with httpx.AsyncClient(transport=transport, base_url=HERE) as client:
-            try:
-                return await client.request(method, path, headers=headers, **options)
-            finally:
-                app.state.pool.close()
-                await asyncio.sleep(0)
+            return await client.request(method, path, headers=headers, **options)
 
-    return asyncio.run(exchange())
+    return _LOOP.run(exchange())
 
 
 @pytest.mark.parametrize(
@@ -274,6 +291,7 @@ GRANTED = Settings(
 )
 def test_scopes(key: str, path: str, status: int) -> None:
     """A key reaches the surfaces and operations that it may use, and is told why where it may not."""
+    end(GRANTED)
     reply = ask(GRANTED, "POST" if path.startswith("/api") else "GET", path, {"X-API-Key": key}, json={"text": "x"})
     assert reply.status_code == status
     if status == 403:
@@ -292,6 +310,7 @@ PACED = Settings(keys=Keys("chat", "free", grants={"chat": Grant(rate=60, tokens
 )
 def test_clients_can_pace_themselves(path: str, names: list[str]) -> None:
     """Replies, errors among them, say what is left of a key's minute in the words of the surface's clients."""
+    end(PACED)
     method = "GET" if path == "/v1/models" else "POST"
     for key in ("chat", "free"):
         headers = ask(PACED, method, path, {"X-API-Key": key}, json={}).headers
