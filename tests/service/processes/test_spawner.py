@@ -20,6 +20,8 @@ from tests.service.processes.test_pool import ask, check_calls, pid, reply, run
 from tests.service.programs import CONSTRUCT, DOCUMENT, Service
 
 SPAWN: dict[str, Any] = {"start_method": "spawn", "workers": 2}
+ALONE: dict[str, Any] = {**SPAWN, "workers": 1}
+"""For tests that take one worker at a time: each is a Python that imports everything."""
 
 
 def test_calls() -> None:
@@ -42,7 +44,7 @@ def test_ends() -> None:
         assert json.loads(large.body)["problem"]["details"]["limit"] == "MAX_WORKER_MEMORY"
         assert await pid(pool) != before
 
-    run(test, cpu_budget=0.5, **SPAWN)
+    run(test, cpu_budget=0.5, **ALONE)
 
 
 def test_time_on_the_wall() -> None:
@@ -55,7 +57,7 @@ def test_time_on_the_wall() -> None:
         assert late.value.limit == "TIME_BUDGET"
         assert await pid(pool)
 
-    run(test, cpu_budget=60.0, time_budget=5.0, **SPAWN)
+    run(test, cpu_budget=60.0, time_budget=5.0, **ALONE)
 
 
 def test_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
