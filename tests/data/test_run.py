@@ -271,32 +271,18 @@ def test_processes_that_are_killed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("moments", [1, pytest.param(10, marks=pytest.mark.endurance)])
 def test_a_command_that_is_killed_goes_on(tmp_path: Path, moments: int) -> None:
     """SIGKILL at some moments; started again, the command ends with the bytes of a run that nobody stopped."""
-    rows = [
-        {**row, "id": str(n), "message": f"{n} {row['message']}"}
-        for n, row in enumerate(ROWS * (20 if moments > 1 else 6))
-    ]
-    words = [
-        "batch",
-        str(written(tmp_path / "rows.jsonl", rows)),
-        "--now",
-        NOW,
-        "--shard",
-        "16",
-        "--workers",
-        "1",
-        "--out",
-    ]
+    times = 20 if moments > 1 else 6
+    rows = [{**row, "id": str(n), "message": f"{n} {row['message']}"} for n, row in enumerate(ROWS * times)]
+    source, out = written(tmp_path / "rows.jsonl", rows), tmp_path / "out.parquet"
+
+    def words(output: Path) -> list[str]:
+        return f"batch {source} --out {output} --now {NOW} --shard 16 --workers 1".split()
 
     def command() -> subprocess.Popen[bytes]:
         code = "from innkeeper.cli.app.root import main; raise SystemExit(main())"
-        return subprocess.Popen(
-            [sys.executable, "-c", code, *words, str(tmp_path / "out.parquet")],
-            cwd=ROOT,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        return subprocess.Popen([sys.executable, "-c", code, *words(out)], cwd=ROOT, stdout=subprocess.DEVNULL)
 
-    assert main([*words, str(tmp_path / "whole.parquet")]) == 0
+    assert main(words(tmp_path / "whole.parquet")) == 0
     parts = tmp_path / "out.parquet.parts"
     for moment in range(moments):
         process = command()
@@ -305,7 +291,7 @@ def test_a_command_that_is_killed_goes_on(tmp_path: Path, moments: int) -> None:
         process.kill()
         process.wait()
     assert command().wait() == 0
-    assert (tmp_path / "out.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+    assert out.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
 
 
 def test_a_sample(tmp_path: Path) -> None:

@@ -39,6 +39,8 @@ OUT_OF_TIME: Final = -getattr(signal, "SIGPROF", 0) or None
 """The exit code of a child that `limit_processor` has ended, where the system has such a timer."""
 
 _LARGE: Final = 64 * 1024
+_GARBAGE: Final = 50_000
+"""Allocations before Python's garbage collector runs in a child, unless it says another number."""
 _BUFFER: Final = 1024 * 1024
 _LAST_SECONDS: Final = 1.0
 """How long a child whose output has ended may take to end itself."""
@@ -81,7 +83,8 @@ def receive(source: Source) -> tuple[bytes, bytes] | None:
 def python_command(target: str, *arguments: str) -> list[str]:
     """The command that runs the function ``module:name`` in a Python of its own, which finds modules where this one does."""
     module, _, function = target.partition(":")
-    code = f"import sys; sys.path[:] = {sys.path!r}; from {module} import {function}; {function}()"
+    quick = f"import gc; gc.set_threshold({_GARBAGE})"  # a start makes much and throws little away
+    code = f"import sys; sys.path[:] = {sys.path!r}; {quick}; from {module} import {function}; {function}()"
     return [sys.executable, "-c", code, *arguments]
 
 
