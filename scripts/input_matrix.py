@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from innkeeper.dialects import DIALECTS
 from innkeeper.prompt import InnkeeperError, Note, NoteKind, Ports
@@ -58,7 +58,7 @@ class Outcome:
 def outcome(tavern: str, variation: Variation) -> Outcome:
     """Build without and with it, and compare all that leaves the builds."""
     try:
-        before, _, notes = _seen(tavern, variation.before, Ports(**variation.ports))
+        before, _, notes = _seen_before(tavern, variation)
     except InnkeeperError:  # a setting that this tavern refuses: without any
         alone = _without_settings(variation.before)
         if alone == variation.before:
@@ -118,7 +118,19 @@ def reason_of(note: Note) -> str:
     return re.split("ha(?:s|ve) no effect(?: in this tavern)?: ", note.message)[-1]
 
 
-def _seen(tavern: str, fields: Mapping[str, Any], ports: Ports) -> tuple[Any, bool, tuple[Note, ...]]:
+def _seen_before(tavern: str, variation: Variation) -> _Seen:
+    """What leaves the first build, made once of a request that several fields vary."""
+    key = (tavern, repr(variation.before), repr(variation.ports))
+    if key not in _BEFORE:
+        _BEFORE[key] = _seen(tavern, variation.before, Ports(**variation.ports))
+    return _BEFORE[key]
+
+
+_Seen: TypeAlias = tuple[Any, bool, tuple[Note, ...]]
+_BEFORE: Final[dict[tuple[str, str, str], _Seen]] = {}
+
+
+def _seen(tavern: str, fields: Mapping[str, Any], ports: Ports) -> _Seen:
     """All that leaves a build, whether it warns, and its notes."""
     plan = TAVERNS[tavern].build(fields, ports)
     bodies, notes = [], [*plan.warnings, *plan.notes]

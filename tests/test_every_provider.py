@@ -101,8 +101,7 @@ def service(world: World) -> str:
     """``POST /v1/chat/completions``."""
     app = create_app(Settings(grpc_port=None), models=world.models())
     body = {"model": "r", "messages": [{"role": "user", "content": "Is the reef safe?"}], "max_tokens": 99}
-    with TestClient(app, base_url=BASE) as client:
-        reply = client.post("/v1/chat/completions", json=body)
+    reply = TestClient(app, base_url=BASE).post("/v1/chat/completions", json=body)  # no lifespan: it starts processes
     assert reply.status_code == 200, reply.text
     return str(reply.json()["choices"][0]["message"]["content"])
 
@@ -111,11 +110,10 @@ def page(world: World) -> str:
     """The inspector."""
     inspector = Inspector(example_session(), Access(), InspectorTalk(world.models(), "r"))
     app = create_app(Settings(grpc_port=None), inspector=inspector)
-    with TestClient(app, base_url=BASE, follow_redirects=False) as client:
-        client.get(entrance("", inspector.access))
-        reply = client.post(
-            "/v1/inspector/talk", json={"message": "Is the reef safe?", "route": "r"}, headers={"origin": BASE}
-        )
+    client = TestClient(app, base_url=BASE, follow_redirects=False)
+    client.get(entrance("", inspector.access))
+    asked = {"message": "Is the reef safe?", "route": "r"}
+    reply = client.post("/v1/inspector/talk", json=asked, headers={"origin": BASE})
     assert reply.status_code == 200, reply.text
     lines = [line.removeprefix("data: ") for line in reply.text.splitlines() if line.startswith("data: ")]
     return "".join(json.loads(line).get("text") or "" for line in lines if '"delta"' in line or '"text"' in line)

@@ -95,7 +95,7 @@ def test_killed() -> None:
 
 @pytest.mark.parametrize(
     ("settings", "limit"),
-    [({"cpu_budget": 1.0}, "MAX_CPU_BUDGET"), ({"time_budget": 3.0, "cpu_budget": 60.0}, "TIME_BUDGET")],
+    [({"cpu_budget": 0.5}, "MAX_CPU_BUDGET"), ({"time_budget": 2.0, "cpu_budget": 60.0}, "TIME_BUDGET")],
 )
 @pytest.mark.parametrize("operation", ["spin", "hold"])
 def test_endless(settings: dict[str, Any], limit: str, operation: str) -> None:
