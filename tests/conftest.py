@@ -18,9 +18,11 @@ from hypothesis import HealthCheck, settings
 # Deadlines would be timed asserts. In CI the same examples are tried each time, and nothing is stored. HYPOTHESIS_PROFILE names
 # another profile: `make coverage` and `make endurance` take their time.
 _SLOW_IS_FINE = [HealthCheck.too_slow]
-settings.register_profile("dev", deadline=None, max_examples=20, suppress_health_check=_SLOW_IS_FINE)
+settings.register_profile("dev", deadline=None, max_examples=12, suppress_health_check=_SLOW_IS_FINE)
 settings.register_profile("thorough", settings.get_profile("dev"), max_examples=100)
-settings.register_profile("ci", settings.get_profile("dev"), derandomize=True, database=None, print_blob=True)
+settings.register_profile(
+    "ci", settings.get_profile("dev"), max_examples=20, derandomize=True, database=None, print_blob=True
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 
 

@@ -16,8 +16,10 @@ from typing import Any, Final
 
 import httpx
 import pytest
+from starlette.testclient import TestClient
 from websockets.sync.client import connect
 
+from innkeeper.service import Keys, Settings, create_app
 from innkeeper.service.errors import MAX_WORKER_MEMORY, MAX_WORKERS
 from tests.service.programs import CONSTRUCT, DOCUMENT, SLOW, Service
 
@@ -218,15 +220,14 @@ def test_slow_readers() -> None:
 
 def test_guesses() -> None:
     """Wrong keys are refused slower and slower, and the right one, once known, is not."""
-    with Service.command(environment={"INNKEEPER_SERVICE_KEY": "right"}) as running:
-        url = f"{running.url}/api/health"
-        right = {"x-api-key": "right"}
-        assert httpx.get(url, headers=right).status_code == 200
-        replies = [httpx.get(url, headers={"x-api-key": str(number)}) for number in range(14)]
-        assert [reply.status_code for reply in replies][:10] == [401] * 10
-        assert replies[-1].status_code == 429
-        assert 1 <= int(replies[-1].headers["retry-after"]) <= 6
-        assert httpx.get(url, headers=right).status_code == 200
+    client = TestClient(create_app(Settings(keys=Keys("right"))), base_url="http://127.0.0.1")
+    right = {"x-api-key": "right"}
+    assert client.get("/api/health", headers=right).status_code == 200
+    replies = [client.get("/api/health", headers={"x-api-key": str(number)}) for number in range(14)]
+    assert [reply.status_code for reply in replies][:10] == [401] * 10
+    assert replies[-1].status_code == 429
+    assert 1 <= int(replies[-1].headers["retry-after"]) <= 6
+    assert client.get("/api/health", headers=right).status_code == 200
 
 
 def test_killed_worker() -> None:
