@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
+from starlette.testclient import TestClient
 
 from innkeeper.conversation import TurnInput, profile_turn
 from innkeeper.inference.fake import EchoServer
+from innkeeper.inference.routing.models import RouteModels
+from innkeeper.inference.routing.route import Routes
 from innkeeper.library.db.engine import Database
 from innkeeper.library.profiles import StoredProfile, StoredProfiles
 from innkeeper.prompt.data import to_json
+from innkeeper.service import Settings, create_app
 from innkeeper.taverns.profiles import open_profile
 from tests.service.programs import LazyModule, Service
 from tests.taverns.profiles.folders import profile_folder
@@ -173,22 +177,14 @@ def test_what_goes_wrong_is_told(client: openai.OpenAI) -> None:
 
 def test_conversations_outlive_the_service(provider: EchoServer, inn: Path, tmp_path: Path) -> None:
     """With states in the database, a service that is started again goes on where the last one ended."""
-    words = (
-        "--route",
-        f"house={provider.base_url}:big",
-        "--no-grpc",
-        "--workers",
-        "1",
-        "--profile",
-        str(inn / "wenna"),
-    )
-    kept = ("--states", "database", "--database", str(tmp_path / "states.db"))
+    database = str(tmp_path / "states.db")
+    settings = Settings(profiles=(inn / "wenna",), states="database", database=database, workers=1, grpc_port=None)
     count: Any = {"role": "user", "content": "{{incvar::n}}"}
     chat = [count]
     for number in ("1", "2"):
-        with Service.command(*words, *kept) as running:
-            asked = {"model": "wenna", "messages": chat}
-            made = httpx.post(f"{running.url}/v1/chat/completions", json=asked, timeout=30).json()
+        models = RouteModels(Routes.read((f"house={provider.base_url}:big",)))
+        with TestClient(create_app(settings, models=models), base_url="http://127.0.0.1") as client:
+            made = client.post("/v1/chat/completions", json={"model": "wenna", "messages": chat}).json()
         answer = made["choices"][0]["message"]
         assert answer["content"] == f"You said '{number}'"
         chat = [*chat, answer, count]

@@ -182,7 +182,7 @@ def run(state: State, config: SillyTrimmingConfig) -> None:
     if (guided := parts.assembly.guided) is not None:
         against = _cleaned(_blocks(parts.against(guided), filled), collapse=scene.inputs.power.collapse_newlines)
         set_options(state, None, (), {"guidance_scale": guided.scale, "negative_prompt": _joined(against)})
-    state.result.dialect_options |= {name: {"separator": ""} for name in TEXT_DIALECTS}
+    state.result.dialect_options |= {name: {"separator": ""} for name in sorted(TEXT_DIALECTS)}
     evicted = [parts.tokens(block.content) for block in blocks if not block.enabled]
     report_trimming(state, set_plan(state, blocks), evicted, budget=budget, final=final)
 
