@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from innkeeper.content.character import Character
-from innkeeper.prompt import FormatError, InMemoryVariables, InnkeeperError, Plan
+from innkeeper.prompt import FormatError, InMemoryVariables, InnkeeperError, Plan, StrictModeError
 from innkeeper.taverns import TAVERNS
 
 FLAT: dict[str, Any] = {"name": "Mira", "description": "D"}
@@ -264,3 +264,26 @@ def test_adding_to_what_is_no_number(before: Any, more: Any, after: Any) -> None
 def test_a_name_and_one_text_make_a_card() -> None:
     """A name and any text of a card are one."""
     assert Character.of({"name": "M", "system_prompt": "SP"}).system_prompt == "SP"
+
+
+@pytest.mark.parametrize("tavern", ["silly", "smart", "vibe", "risu"])
+@pytest.mark.parametrize("dialect", ["openai", "text"])
+def test_what_does_not_fit_is_a_note(tavern: str, dialect: str) -> None:
+    """In every tavern, whoever chose what is left out: one note, and none where all of it is sent."""
+    history = [{"role": ("assistant", "user")[at % 2], "content": f"{at} " + "fog " * 30} for at in range(40)]
+    for window, count in ((700, 1), (16_000, 0)):
+        fields: dict[str, Any] = {"message": "x", "history": history, "context_window": window, "reserved_tokens": 77}
+        plan = TAVERNS[tavern].build(model="gpt-4o", dialect=dialect, **fields)
+        assert sum("left out" in note.message for note in plan.notes) == count
+
+
+@pytest.mark.parametrize("tavern", ["silly", "smart", "vibe", "risu"])
+def test_a_macro_that_is_none_is_told_of(tavern: str) -> None:
+    """It stays in the text as it is, with a warning, or a note where no macro runs; in strict mode a warning is an error."""
+    fields: dict[str, Any] = {"character": {"name": "Mara", "description": "Before {{nosuch::x}}."}, "message": "x"}
+    plan = TAVERNS[tavern].build(**fields)
+    assert "{{nosuch::x}}" in "".join(message.content for message in plan.messages)
+    assert any("nosuch" in note.message for note in (*plan.warnings, *plan.notes))
+    if plan.warnings:
+        with pytest.raises(StrictModeError):
+            TAVERNS[tavern].build(strict=True, **fields)

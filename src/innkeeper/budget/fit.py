@@ -136,6 +136,8 @@ def fit_state(state: State, config: FitConfig | None = None) -> None:
         shown = _as_shown(state.result.trim_report, plan.with_(blocks=blocks), costing, room)
         state.result.trim_report = shown
         tell_report(state, shown)
+        if all(note.kind is not NoteKind.EVICTED for note in state.result.notes):
+            state.result.notes.extend(evicted_notes(shown, state.step))
     state.result.plan = made.with_(blocks=blocks, guard=guard)
     state.result.notes.extend(_unknown_notes(state.result.plan.enabled_blocks, costing, state.step, state.result.notes))
 
@@ -396,17 +398,7 @@ def _sent_tokens(plan: Plan, known: Mapping[int, int], costing: Costing) -> int:
 
 def notes_of(result: TrimResult, costing: Costing, step: str | None) -> list[Note]:
     """Return the notes on a trimming: evictions by group; that tokens are estimated, or attachments not counted."""
-    report = result.report
-    notes = [
-        Note(
-            NoteKind.EVICTED,
-            f"{len(records)} of {group} ({tokens:,} tokens) left out: {report.initial_tokens:,} tokens did not fit into "
-            f"{report.budget_tokens:,}",
-            step,
-            data=FrozenDict(group=group, blocks=len(records), tokens=tokens, strategy=report.strategy),
-        )
-        for group, records, tokens in _by_group(report.evictions)
-    ]
+    notes = evicted_notes(result.report, step)
     facts = costing.counter.describe(costing.model)
     if facts.get("exact") is not True:
         known = {key: facts.get(key) for key in ("tokenizer", "error_percent")}
@@ -420,6 +412,20 @@ def notes_of(result: TrimResult, costing: Costing, step: str | None) -> list[Not
         )
         notes.append(Note(NoteKind.ESTIMATE, message, step, data=FrozenDict(attachments=media)))
     return notes
+
+
+def evicted_notes(report: TrimReport, step: str | None) -> list[Note]:
+    """Return a note on what was left out of each group."""
+    return [
+        Note(
+            NoteKind.EVICTED,
+            f"{len(records)} of {group} ({tokens:,} tokens) left out: {report.initial_tokens:,} tokens did not fit into "
+            f"{report.budget_tokens:,}",
+            step,
+            data=FrozenDict(group=group, blocks=len(records), tokens=tokens, strategy=report.strategy),
+        )
+        for group, records, tokens in _by_group(report.evictions)
+    ]
 
 
 def _by_group(records: tuple[EvictionRecord, ...]) -> list[tuple[str, list[EvictionRecord], int]]:

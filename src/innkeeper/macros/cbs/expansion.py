@@ -20,6 +20,7 @@ from innkeeper.macros.cbs.functions import variables as variable_functions
 from innkeeper.macros.cbs.limits import MAX_CALLS, MAX_CHARACTERS, MAX_OPEN, exceeded
 from innkeeper.macros.cbs.run import UNDEFINED, CbsCall, CbsRun, Function, Result, ThrownError
 from innkeeper.macros.cbs.scope import CbsScope
+from innkeeper.prompt.text import shorten
 from innkeeper.text.javascript.substitution import replaced
 from innkeeper.text.javascript.values import is_space, number_text, strip_end, text_of
 from innkeeper.text.jsreplace import joined
@@ -248,7 +249,10 @@ class _Parse:
             _ERASERS[name](self._stack[-1].parts)
             return ""
         function = FUNCTIONS.get(name)
-        return None if function is None else function(CbsCall(run, tag, args))
+        if function is None:
+            run.notes.append(f"there is no macro {{{{{shorten(tag, 40)}}}}}: it stays as it is")
+            return None
+        return function(CbsCall(run, tag, args))
 
     def _odd(self, result: Result) -> str:
         """A result that is no text: true ones print ``undefined`` and wipe the temporary variables."""
