@@ -1,4 +1,4 @@
-"""Write the pages that are made from the source: errors, the environment, the inputs of a build."""
+"""Write the pages that are made from the source: errors, the environment, the inputs of a build, the order of evaluation."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 import sys
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +16,7 @@ from innkeeper.prompt import BuildRequest
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.taverns import TAVERNS
 from innkeeper.taverns.keywords import descriptions
+from innkeeper.taverns.silly.order import CHAT_ORDER, TEXT_ORDER, Stage
 
 ROOT: Final = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
@@ -208,9 +210,34 @@ tavern, and an error with `strict=True`.
 """
 
 
+def order_page() -> str:
+    """The page of the order of evaluation: what both kinds of prompts start with, then each kind."""
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(CHAT_ORDER, TEXT_ORDER, strict=False)))
+    tables = {"Every prompt": CHAT_ORDER[:shared], "Chats": CHAT_ORDER[shared:], "Text completion": TEXT_ORDER[shared:]}
+    parts = (f"## {title}\n\n| stage | step | texts, in this order | |\n|---|---|---|---|" for title in tables)
+    lines = (
+        line for head, table in zip(parts, tables.values(), strict=True) for line in (head, *map(_stage_row, table), "")
+    )
+    return "\n".join([WRITTEN + _ORDER, *lines])
+
+
+def _stage_row(stage: Stage) -> str:
+    return f"| `{stage.name}` | `{stage.step}` | {', '.join(stage.texts)} | {'again' if stage.again else ''} |"
+
+
+_ORDER: Final = """\
+# The order of evaluation
+
+When the [silly tavern](../taverns/silly.md#the-order-of-evaluation) expands which text. Stages marked *again* expand texts only
+for the effects of their macros. In a dry run the last four stages of a chat change nothing, and the last two of a text
+completion are left out.
+"""
+
+
 PAGES: Final = {
     "reference/environment.md": environment,
     "reference/errors.md": errors,
+    "reference/evaluation-order.md": order_page,
     "taverns/inputs.md": inputs_page,
 }
 """The pages, and what writes each."""
