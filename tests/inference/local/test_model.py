@@ -77,6 +77,15 @@ def test_its_own_tokenizer(model: LocalModel) -> None:
 
 
 @installed
+def test_how_it_reads_messages(model: LocalModel) -> None:
+    """In its own template, as tokens whose bytes are the text; as plain text a mark is no token of its own."""
+    text = model.prompt_of([{"role": "user", "content": "Is the reef safe – 夜は?"}])
+    pieces = model.pieces_of(text)
+    assert b"".join(piece for _, piece in pieces).decode() == text
+    assert "Is the reef safe – 夜は?" in text
+    assert len(model.pieces_of(text, special=False)) > len(pieces)
+
+
 @pytest.mark.parametrize("text", ["hi", " spaces ", "a line\n", "日本"])
 def test_a_prompt_counts_as_the_engine_counts_it(model: LocalModel, text: str) -> None:
     """The measured framing gives the engine's own figure for whole prompts, the start of the reply among it."""
