@@ -44,6 +44,7 @@ class Shell {
 
   readonly commands: readonly Command[] = $derived([
     { id: "palette", name: t("command.palette"), keys: "Mod+K", run: () => (this.open = "palette") },
+    { id: "search", name: t("command.search"), keys: "Mod+Shift+F", run: () => (this.open = "palette") },
     { id: "save", name: t("command.save"), keys: "Mod+S", run: save },
     { id: "undo", name: t("command.undo"), keys: "Mod+Z", run: () => session.undo() },
     { id: "redo", name: t("command.redo"), keys: "Mod+Shift+Z", run: () => session.redo() },

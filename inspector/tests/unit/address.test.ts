@@ -1,0 +1,23 @@
+import { describe, expect, it } from "vitest";
+
+import { addressOf, type Shown, shownAt } from "../../src/shell/address.ts";
+
+const USUAL: Shown = { room: "workspace", view: "prompt", side: "why", pane: "middle", shelf: "templates", file: null, entry: null, message: null };
+const KNOWN = { room: ["workspace", "library"], view: ["prompt", "wire"], side: ["why", "settings"], pane: ["middle"], shelf: ["templates"] };
+
+describe("the address of a view", () => {
+  it("is empty where all is as usual", () => {
+    expect(addressOf(USUAL)).toBe("");
+    expect(shownAt("", KNOWN)).toEqual(USUAL);
+  });
+
+  it("leads back to what was shown", () => {
+    const shown: Shown = { ...USUAL, view: "wire", side: "settings", file: "f3", entry: "a b#&=1", message: 16 };
+    expect(addressOf(shown)).toContain("message=17");
+    expect(shownAt(`#${addressOf(shown)}`, KNOWN)).toEqual(shown);
+  });
+
+  it("is taken for nothing where it says what there is not", () => {
+    expect(shownAt("#view=oven&message=-1&room=%00", KNOWN)).toEqual(USUAL);
+  });
+});
