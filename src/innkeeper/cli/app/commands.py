@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import click
 
@@ -22,18 +22,42 @@ class CliSettings:
     debug: bool = False
 
 
+SELECTED: Final = "innkeeper.selected"
+"""The key of a context's ``meta`` for the path of ``--jq``."""
+
+
 def json_option(command: F) -> F:
-    """Add ``--json`` to a command as its argument ``as_json``; the option before the command's name counts too."""
-    return click.option(
+    """Add ``--json`` to a command as its argument ``as_json``, and ``--jq``; the option before the command's name counts too."""
+    command = click.option(
         "--json", "as_json", is_flag=True, callback=_or_before, help="Answer with JSON, also when it fails."
     )(command)
+    text = "Print only this part of the JSON answer, such as usage.total or models[].name."
+    return click.option("--jq", metavar="PATH", callback=_select, is_eager=True, expose_value=False, help=text)(command)
+
+
+def print_json(facts: Any, *, indent: int | None = None, err: bool = False) -> None:
+    """Print `json_text`."""
+    click.echo(json_text(facts, indent=indent), err=err)
+
+
+def json_text(facts: Any, *, indent: int | None = None) -> str:
+    """Return an answer as JSON; with ``--jq`` the parts that it names, one a line, texts without quotes."""
+    import json  # here, since few runs print it
+
+    context = click.get_current_context(silent=True)
+    path = None if context is None else context.meta.get(SELECTED)
+    text = json.dumps(facts, ensure_ascii=False, default=str, indent=indent)
+    if path is None:
+        return text
+    from innkeeper.cli.app.selection import path_parts, select
+
+    parts = select(json.loads(text), path_parts(path))
+    return "\n".join(part if isinstance(part, str) else json.dumps(part, ensure_ascii=False) for part in parts)
 
 
 def print_result(facts: Any, text: str, *, as_json: bool) -> None:
-    """Print facts as one line of JSON, or the text."""
-    import json  # here, since few runs print it
-
-    click.echo(json.dumps(facts, ensure_ascii=False) if as_json else text)
+    """Print the facts as JSON, or the text."""
+    print_json(facts) if as_json else click.echo(text)
 
 
 def examples(*lines: str) -> str:
@@ -43,7 +67,20 @@ def examples(*lines: str) -> str:
 
 def _or_before(ctx: click.Context, _param: click.Parameter, value: bool) -> bool:  # noqa: FBT001 - click's signature
     settings = ctx.find_object(CliSettings)
-    return value or (settings is not None and settings.as_json)
+    return value or SELECTED in ctx.meta or (settings is not None and settings.as_json)
+
+
+def _select(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
+    if value is not None and not ctx.resilient_parsing:
+        from innkeeper.cli.app.selection import path_parts
+
+        path_parts(value)  # a path that is none is refused before anything is done
+        ctx.meta[SELECTED] = value
+
+
+def asks_for_json(words: Sequence[str]) -> bool:
+    """Whether the words of a command line ask for JSON, without parsing them."""
+    return any(word == "--json" or word.partition("=")[0] == "--jq" for word in words)
 
 
 class CommandEntry(NamedTuple):
@@ -107,7 +144,7 @@ class LazyGroup(click.Group):
             click.UsageError: no such command.
         """
         args, note = renamed(args, self.moved)
-        if note and not (ctx.resilient_parsing or "--json" in args or (ctx.obj and ctx.obj.as_json)):
+        if note and not (ctx.resilient_parsing or asks_for_json(args) or (ctx.obj and ctx.obj.as_json)):
             click.echo(f"innkeeper: {note}", err=True)
         name, known = args[0], self.list_commands(ctx)
         if not (name.startswith("-") or name in known):

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import click
 
-from innkeeper.cli.app.commands import examples, json_option
+from innkeeper.cli.app.commands import examples, json_option, print_json
 
 DATA: Final = Path(__file__).with_suffix(".json")
 """The limits of this version."""
@@ -41,7 +41,7 @@ def limits(words: tuple[str, ...], *, as_markdown: bool, as_json: bool) -> None:
     listed = [Limit(**limit) for limit in json.loads(DATA.read_bytes())]
     chosen = [limit for limit in listed if all(word.lower() in " ".join(map(str, limit)).lower() for word in words)]
     if as_json:
-        click.echo(json.dumps([limit._asdict() for limit in chosen], ensure_ascii=False, indent=2))
+        print_json([limit._asdict() for limit in chosen], indent=2)
     elif as_markdown:
         click.echo(markdown(chosen), nl=False)
     else:

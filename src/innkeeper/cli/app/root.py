@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import click
 
 from innkeeper import __version__
-from innkeeper.cli.app.commands import CliSettings, LazyGroup, examples
+from innkeeper.cli.app.commands import CliSettings, LazyGroup, asks_for_json, examples
 from innkeeper.cli.app.table import BRIEF, MOVED, SECTIONS
 from innkeeper.lazy import missing_library
 
@@ -83,7 +83,7 @@ def _settings(words: list[str]) -> CliSettings:
     """Read the options for an error report without the parser, since the words themselves may be wrong."""
     options = words[: words.index("--")] if "--" in words else words
     debug = os.environ.get(_DEBUG, "").lower() not in {"", "0", "false", "f", "no", "n", "off"}
-    return CliSettings(as_json="--json" in options, debug=debug or "--debug" in options)
+    return CliSettings(as_json=asks_for_json(options), debug=debug or "--debug" in options)
 
 
 def _never_fail_to_print() -> None:

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 
-from innkeeper.cli.app.commands import examples, json_option, print_result
+from innkeeper.cli.app.commands import examples, json_option, json_text, print_result
 from innkeeper.cli.settings.completion import profiles as offered_profiles
 from innkeeper.service.errors import MAX_BODY
 
@@ -313,7 +313,7 @@ def _pretty(reply: bytes) -> bytes:
     import json
 
     try:
-        return json.dumps(json.loads(reply), ensure_ascii=False, indent=2).encode("utf-8", "replace")
+        return json_text(json.loads(reply), indent=2).encode("utf-8", "replace")
     except (ValueError, RecursionError):
         return reply
 

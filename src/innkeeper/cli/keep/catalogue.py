@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from innkeeper.cli.app.commands import examples
+from innkeeper.cli.app.commands import examples, print_json
 from innkeeper.cli.keep.library import (
     audience_options,
     ceilings,
     database_options,
     opened,
     pairs,
-    print_json,
     print_table,
     who_option,
 )

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from innkeeper.cli.app.commands import examples
+from innkeeper.cli.app.commands import examples, print_json
 from innkeeper.cli.keep.library import (
     STDIO,
     bar,
     database_options,
     opened,
-    print_json,
     print_table,
     read_bytes,
     who_option,

@@ -147,11 +147,6 @@ def values_of(words: Sequence[str], path: Path | None) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------------------------ showing
 
 
-def print_json(facts: Any) -> None:
-    """Print one line of JSON."""
-    click.echo(json.dumps(facts, ensure_ascii=False, default=str))
-
-
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Print a table; with too many columns for a screen, one line per value."""
     from rich.console import Console

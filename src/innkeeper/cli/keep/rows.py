@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from innkeeper.cli.app.commands import examples
-from innkeeper.cli.keep.library import database_options, opened, pairs, print_json, print_table, read_bytes, who_option
+from innkeeper.cli.app.commands import examples, print_json
+from innkeeper.cli.keep.library import database_options, opened, pairs, print_table, read_bytes, who_option
 
 if TYPE_CHECKING:
     from sqlalchemy import Table

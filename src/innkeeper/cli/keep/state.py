@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from innkeeper.cli.app.commands import examples, json_option
-from innkeeper.cli.keep.library import bar, print_json
+from innkeeper.cli.app.commands import examples, json_option, print_json
+from innkeeper.cli.keep.library import bar
 
 if TYPE_CHECKING:
     from innkeeper.library.transfer.state import StatePaths

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from innkeeper.cli.app.commands import CommandEntry, LazyGroup, examples
+from innkeeper.cli.app.commands import CommandEntry, LazyGroup, examples, print_json
 from innkeeper.cli.keep.library import (
     audience_options,
     ceilings,
     database_options,
     opened,
-    print_json,
     print_table,
     read_bytes,
     read_text,

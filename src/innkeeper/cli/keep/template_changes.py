@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from innkeeper.cli.app.commands import examples
+from innkeeper.cli.app.commands import examples, print_json
 from innkeeper.cli.keep.db import take_in, write_transfer
 from innkeeper.cli.keep.library import (
     STDIO,
     database_options,
     opened,
-    print_json,
     print_table,
     read_bytes,
     read_text,

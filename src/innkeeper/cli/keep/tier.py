@@ -6,13 +6,12 @@ from pathlib import Path
 
 import click
 
-from innkeeper.cli.app.commands import examples
+from innkeeper.cli.app.commands import examples, print_json
 from innkeeper.cli.keep.library import (
     audience_options,
     ceilings,
     database_options,
     opened,
-    print_json,
     print_table,
     read_text,
 )

@@ -6,8 +6,8 @@ from typing import Final
 
 import click
 
-from innkeeper.cli.app.commands import CommandEntry, LazyGroup, examples
-from innkeeper.cli.keep.library import database_options, opened, print_json, print_table, who_option
+from innkeeper.cli.app.commands import CommandEntry, LazyGroup, examples, print_json
+from innkeeper.cli.keep.library import database_options, opened, print_table, who_option
 
 _HEADINGS: Final = ("id", "kind", "url", "state", "lease_seconds", "priority", "tier_ceiling", "reason")
 

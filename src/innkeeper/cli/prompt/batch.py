@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from innkeeper.cli.app.commands import CommandEntry, LazyGroup, examples, json_option
+from innkeeper.cli.app.commands import CommandEntry, LazyGroup, examples, json_option, print_json
 from innkeeper.cli.prompt.asset_options import asset_options
 from innkeeper.cli.settings import completion
 
@@ -139,7 +138,7 @@ def build(
     if summary is not None:
         _write_summary(summary, report.summary, force=force)
     if as_json:
-        click.echo(json.dumps(report.to_dict(), ensure_ascii=False), err=output == STDOUT)
+        print_json(report.to_dict(), err=output == STDOUT)
     elif output is None or options["sample"] is not None:
         from innkeeper.cli.app.render import console, print_tables
 

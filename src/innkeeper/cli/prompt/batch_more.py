@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from contextlib import closing
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from innkeeper.cli.app.commands import examples, json_option
+from innkeeper.cli.app.commands import examples, json_option, print_json, print_result
 from innkeeper.cli.prompt.asset_options import asset_options
 from innkeeper.cli.prompt.batch import progress_line, row_options, settings_for
 from innkeeper.cli.settings import completion
@@ -122,7 +121,7 @@ def _answer(
     bad = f", {report.errors:,} rows with errors{again}" if report.errors else ""
     cost = f", ${engine.spent:.4f}" if engine.spent else ""
     text = f"{report.rows - report.errors:,} answers in {output}{cost}{bad}"
-    click.echo(json.dumps(facts, ensure_ascii=False) if as_json else text)
+    print_result(facts, text, as_json=as_json)
     return int(bool(report.errors))
 
 
@@ -139,7 +138,7 @@ def diff(before: str, after: str, *, as_json: bool) -> int:
 
     compared = compare_batches(before, after)
     if as_json:
-        click.echo(json.dumps(compared.to_dict(), ensure_ascii=False))
+        print_json(compared.to_dict())
     else:
         from innkeeper.cli.app.render import console, print_tables
 

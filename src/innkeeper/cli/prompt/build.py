@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from innkeeper.cli.app.commands import examples, json_option, print_result
+from innkeeper.cli.app.commands import examples, json_option, json_text, print_result
 from innkeeper.cli.prompt.asset_options import asset_options, install_options, turn_options
 from innkeeper.cli.settings import completion
 
@@ -186,7 +186,7 @@ def _shown(plan: Plan, findings: list[Finding], options: dict[str, Any]) -> str:
     from innkeeper.cli.app.render import note_lines
 
     if options["as_json"]:
-        return json.dumps(_facts(plan, findings, explain=options["explain"]), ensure_ascii=False) + "\n"
+        return json_text(_facts(plan, findings, explain=options["explain"])) + "\n"
     if options["dialect"] or options["only_messages"]:
         name = options["dialect"] or plan.dialect or "openai"
         if options["only_messages"]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from innkeeper.cli.app.commands import examples, json_option
+from innkeeper.cli.app.commands import examples, json_option, print_json
 from innkeeper.cli.prompt.asset_options import asset_options, turn_options
 from innkeeper.cli.settings import completion
 
@@ -53,7 +52,7 @@ def plan(before: str, after: str, *, provider: str, lifetime: str | None, as_jso
     first, second = plans_of(((before,), options), ((after,), options))
     cached = cache_plan(second, provider, first, lifetime=lifetime)
     if as_json:
-        click.echo(json.dumps(cached.to_dict(), ensure_ascii=False))
+        print_json(cached.to_dict())
     else:
         from innkeeper.cli.app.render import console, print_tables
 
@@ -111,7 +110,7 @@ def simulate(
             save_bytes(path, text.encode("utf-8", "replace"), force=force)
             click.echo(f"wrote {path}", err=True)
     if as_json:
-        click.echo(json.dumps(simulation.to_dict(), ensure_ascii=False))
+        print_json(simulation.to_dict())
     else:
         from innkeeper.cli.app.render import console, print_tables
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 import msgspec
 
-from innkeeper.cli.app.commands import examples, json_option
+from innkeeper.cli.app.commands import examples, json_option, print_json
 from innkeeper.cli.settings.completion import cards
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def _open(file: str, *, lenient: bool) -> CardFile:
 
 
 def _print_json(value: Any) -> None:
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    print_json(value, indent=2)
 
 
 def _say_written(out: Path, *, as_json: bool) -> None:

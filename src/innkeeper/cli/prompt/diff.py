@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from time import thread_time
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from innkeeper.cli.app.commands import examples, json_option
+from innkeeper.cli.app.commands import examples, json_option, print_json
 from innkeeper.cli.prompt.asset_options import asset_options, turn_options
 from innkeeper.cli.settings import completion
 
@@ -46,7 +45,7 @@ def diff(before: str, after: str, *, page: Path | None, force: bool, as_json: bo
         save_bytes(page, difference.to_html().encode("utf-8", "replace"), force=force)
         click.echo(f"wrote {page}", err=True)
     if as_json:
-        click.echo(json.dumps(difference.to_dict(), ensure_ascii=False))
+        print_json(difference.to_dict())
     elif page is None:
         from innkeeper.cli.app.render import console, print_tables
 

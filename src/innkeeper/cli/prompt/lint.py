@@ -6,13 +6,12 @@ entry.
 
 from __future__ import annotations
 
-import json
 from time import thread_time
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from innkeeper.cli.app.commands import examples, json_option
+from innkeeper.cli.app.commands import examples, json_option, print_json
 from innkeeper.cli.prompt.assets import AssetFiles, command_limits
 from innkeeper.prompt.allowance import BuildLimits, allowed
 from innkeeper.prompt.text import count_of
@@ -46,7 +45,7 @@ def lint(files: tuple[str, ...], *, model: str | None, strict: bool, as_json: bo
     with allowed(_LIMITS):
         located = linted(_read(files), model)
     if as_json:
-        click.echo(json.dumps([{"file": name, **finding.to_dict()} for name, finding in located]))
+        print_json([{"file": name, **finding.to_dict()} for name, finding in located])
     else:
         for name, finding in located:
             hint = f"; {finding.hint}" if finding.hint else ""
@@ -116,7 +115,7 @@ def test(books: tuple[str, ...], *, only_fired: bool, as_json: bool, **options: 
         result = lore_scan(request)
         verdicts = [verdict for verdict in result.verdicts if verdict.fired or not only_fired]
     if as_json:
-        click.echo(json.dumps({**result.to_dict(), "verdicts": [verdict.to_dict() for verdict in verdicts]}))
+        print_json({**result.to_dict(), "verdicts": [verdict.to_dict() for verdict in verdicts]})
         return
     _show(result, verdicts)
 

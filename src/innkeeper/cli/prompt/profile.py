@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from innkeeper.cli.app.commands import examples, json_option, print_result
+from innkeeper.cli.app.commands import examples, json_option, print_json, print_result
 from innkeeper.cli.prompt.assets import find_profile, placed, profiles_folder, setting
 from innkeeper.cli.prompt.stored_profile import (
     COMMANDS,
@@ -98,7 +98,7 @@ def new(
         save_bytes(folder / name, data, force=force)
     save_bytes(folder / PROFILE_FILE, _toml(document), force=force)
     if as_json:
-        click.echo(json.dumps({"name": made.name, "folder": str(folder), "files": [*copies, PROFILE_FILE]}))
+        print_json({"name": made.name, "folder": str(folder), "files": [*copies, PROFILE_FILE]})
         return
     click.echo(f"wrote {folder / PROFILE_FILE} and {count_of(len(copies), 'file')} beside it")
     click.echo(f"innkeeper profile check {folder}; innkeeper serve --profile {folder}", err=True)
@@ -115,7 +115,7 @@ def list_(folders: tuple[Path, ...], url: str | None, *, stored: bool, as_json: 
         return
     rows = [_row(path) for path in _profile_files(folders)]
     if as_json:
-        click.echo(json.dumps(rows, ensure_ascii=False))
+        print_json(rows)
         return
     for row in rows:
         facts = row.get("error") or f"{row['characters']}, {row['model'] or 'any model'}"
@@ -126,7 +126,7 @@ def list_(folders: tuple[Path, ...], url: str | None, *, stored: bool, as_json: 
 
 def _list_stored(rows: list[dict[str, Any]], *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(rows, ensure_ascii=False))
+        print_json(rows)
         return
     for row in rows:
         owner = ", ".join(f"{column} {row[column]}" for column in ("tenant", "owner") if row[column]) or "for all"
@@ -144,7 +144,7 @@ def show(profile_: str, url: str | None, *, stored: bool, as_json: bool) -> None
     opened = stored_profile(profile_, url) if stored or url is not None else named_profile(profile_)
     facts = _facts(opened)
     if as_json:
-        click.echo(json.dumps(facts, ensure_ascii=False))
+        print_json(facts)
         return
     for name, value in facts.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -163,7 +163,7 @@ def check(profile_: str, url: str | None, *, message: str, stored: bool, as_json
     """
     report = _checked(stored_profile(profile_, url) if stored or url is not None else _whole(profile_), message)
     if as_json:
-        click.echo(json.dumps(report._asdict(), ensure_ascii=False))
+        print_json(report._asdict())
     else:
         used, window = report.tokens["used"], report.tokens["window"]
         of = f" of {window:,}" if window else ""

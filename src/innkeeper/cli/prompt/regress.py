@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -10,7 +9,7 @@ from typing import Any, Final
 import click
 import msgspec
 
-from innkeeper.cli.app.commands import examples, json_option
+from innkeeper.cli.app.commands import examples, json_option, print_json
 from innkeeper.cli.prompt.asset_options import asset_options
 from innkeeper.cli.settings import completion
 from innkeeper.prompt import InnkeeperError, LimitError, UsageError
@@ -167,7 +166,7 @@ def regress(
     options |= {"chat": None, "greeting": None, "dialect": None}
     regression = Regression(tuple(results(chats, against, options)), limits)
     if as_json:
-        click.echo(json.dumps(regression.to_dict(), ensure_ascii=False))
+        print_json(regression.to_dict())
     elif markdown:
         click.echo(regression.to_markdown())
     else:

@@ -1,6 +1,5 @@
 """``innkeeper tokens``: count the tokens of a text for one model or many, and say how exact the count is."""
 
-import json
 import re
 import sys
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from innkeeper.cli.app.commands import examples, json_option
+from innkeeper.cli.app.commands import examples, json_option, print_json
 from innkeeper.cli.settings.completion import files, model_names, offered
 from innkeeper.prompt.allowance import AllowanceError, BuildLimits, allowed
 from innkeeper.prompt.text import count_of
@@ -84,7 +83,7 @@ def tokens(
     rows = counted(content, list(chosen), BuildLimits.read(limits).with_defaults(COUNT_LIMITS))
     size = {"characters": len(content), "bytes": len(content.encode())}
     if as_json:
-        click.echo(json.dumps({**size, "counts": rows}, ensure_ascii=False))
+        print_json({**size, "counts": rows})
     elif len(rows) == 1:
         (row,) = rows
         whose = f" for {row['model']}" if row["model"] else ""

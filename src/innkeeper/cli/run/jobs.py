@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from innkeeper.cli.app.commands import examples
-from innkeeper.cli.keep.library import database_options, opened, print_json, print_table
+from innkeeper.cli.app.commands import examples, print_json
+from innkeeper.cli.keep.library import database_options, opened, print_table
 
 if TYPE_CHECKING:
     from innkeeper.jobs.job import Job

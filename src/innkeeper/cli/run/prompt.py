@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from innkeeper.cli.app.commands import examples
+from innkeeper.cli.app.commands import examples, print_json
 from innkeeper.cli.keep.library import database_options, opened, read_bytes, read_text
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def run(url: str | None, *, as_json: bool, remote: bool, addr: str, timeout: flo
     else:
         with opened(url) as library:
             answer = _run_here(library, request)
-    click.echo(json.dumps(answer, ensure_ascii=False, indent=2) if as_json else _readable(answer))
+    print_json(answer, indent=2) if as_json else click.echo(_readable(answer))
     if not as_json:
         click.echo(_figures(answer.get("usage")), err=True)
 

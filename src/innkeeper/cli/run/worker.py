@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from innkeeper.cli.app.commands import examples, json_option
+from innkeeper.cli.app.commands import examples, json_option, print_result
 
 if TYPE_CHECKING:
     from innkeeper.inference.routing.route import Route
@@ -71,8 +71,6 @@ def run(  # noqa: PLR0913 - one argument an option
     A worker has no templates, presets or defaults of its own, and refuses unknown fields. Callers need the key in
     INNKEEPER_SERVICE_KEY; with --join they need the membership's key, and INNKEEPER_SERVICE_KEY authenticates to the service.
     """
-    import json
-
     from innkeeper.cli.settings.routes import provider_addresses, secrets_of
     from innkeeper.cli.settings.settings import UserSettings
     from innkeeper.inference.local.shared import LocalModels
@@ -97,7 +95,7 @@ def run(  # noqa: PLR0913 - one argument an option
 
     def ready(at: str) -> None:
         words = f"The worker listens on {at}. Ctrl-C stops it."
-        click.echo(json.dumps({"listening": at}) if as_json else words)
+        print_result({"listening": at}, words, as_json=as_json)
 
     def join(at: str) -> Membership:
         report = {"state": "starting", "slots": engine.slots, "kind": kind}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from innkeeper.cli.app.commands import examples, json_option
+from innkeeper.cli.app.commands import examples, json_option, print_json, print_result
 from innkeeper.cli.settings.completion import setting_names, setting_values
 from innkeeper.cli.settings.settings import SETTINGS, SettingValue, UserSettings, parse, reader_of
 from innkeeper.prompt.errors import ConfigError, FormatError, UnavailableError, UnknownNameError, UsageError, Where
@@ -41,11 +41,11 @@ def show(name: str | None, *, as_json: bool) -> None:
     """Show every setting: its value, and where it comes from. With NAME, print that setting's value alone."""
     if name is not None:
         value = _setting(name)
-        click.echo(json.dumps(_facts(value)) if as_json else _shown(value.value))
+        print_result(_facts(value), _shown(value.value), as_json=as_json)
         return
     values = list(UserSettings.read().values())
     if as_json:
-        click.echo(json.dumps({"path": str(config_file()), "settings": [_facts(value) for value in values]}))
+        print_json({"path": str(config_file()), "settings": [_facts(value) for value in values]})
         return
     from rich.table import Table
     from rich.text import Text
@@ -90,7 +90,7 @@ def set_(name: str, value: str, *, as_json: bool) -> None:
             table = table.setdefault(key, tomlkit.table())
         table[last] = written
     facts = {"name": name, "value": written, "path": str(path)}
-    click.echo(json.dumps(facts) if as_json else f"{name} = {_shown(written)}  ({path})")
+    print_result(facts, f"{name} = {_shown(written)}  ({path})", as_json=as_json)
 
 
 @config.command(epilog=examples("innkeeper config remove model"))
@@ -108,7 +108,7 @@ def remove(name: str, *, as_json: bool) -> None:
             known = sorted(UserSettings(document.unwrap(), path).entries)
             raise UnknownNameError("setting", name, known, where=Where(asset=str(path)))
         del table[last]
-    click.echo(json.dumps({"name": name, "path": str(path)}) if as_json else f"{name}: taken out of {path}")
+    print_result({"name": name, "path": str(path)}, f"{name}: taken out of {path}", as_json=as_json)
 
 
 @config.command(epilog=examples("innkeeper config edit"))

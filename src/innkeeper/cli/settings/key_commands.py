@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
-from innkeeper.cli.app.commands import examples, json_option
+from innkeeper.cli.app.commands import examples, json_option, print_json, print_result
 from innkeeper.cli.settings.completion import offered
 
 
@@ -50,7 +48,7 @@ def set_(name: str, more: tuple[str, ...], *, as_json: bool) -> None:
     if more:  # not quoted: it may be the key, and other users of this machine see a command's words already
         raise click.UsageError("a key is never a word of the command: it is asked for, or read from the input")
     key = KeyStore().set(name, asked_secret(name))
-    click.echo(json.dumps({**key._asdict(), "used_for": _used_for(name)}) if as_json else _description(name, key.place))
+    print_result({**key._asdict(), "used_for": _used_for(name)}, _description(name, key.place), as_json=as_json)
 
 
 def _description(name: str, origin: str) -> str:
@@ -76,7 +74,7 @@ def list_(*, as_json: bool) -> None:
 
     stored = KeyStore().list()
     if as_json:
-        click.echo(json.dumps({"keys": [{**key._asdict(), "used_for": _used_for(key.name)} for key in stored]}))
+        print_json({"keys": [{**key._asdict(), "used_for": _used_for(key.name)} for key in stored]})
         return
     if not stored:
         click.echo("no keys are stored: `innkeeper keys set NAME` stores one", err=True)
@@ -92,4 +90,4 @@ def remove(name: str, *, as_json: bool) -> None:
     from innkeeper.cli.settings.keys import KeyStore
 
     KeyStore().remove(name)
-    click.echo(json.dumps({"name": name, "removed": True}) if as_json else f"{name}: removed.")
+    print_result({"name": name, "removed": True}, f"{name}: removed.", as_json=as_json)

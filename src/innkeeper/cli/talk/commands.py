@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import signal
 import sys
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from innkeeper.cli.app.commands import examples, json_option
+from innkeeper.cli.app.commands import examples, json_option, print_json
 from innkeeper.cli.prompt.asset_options import STDIN, asset_options, install_options
 from innkeeper.cli.settings.completion import cards, offered, provider_names
 
@@ -105,7 +104,7 @@ def ask(words: tuple[str, ...], *, dry_run: bool, as_json: bool, **options: Any)
                 talk.take("normal", on_delta)
         turn = talk.last
         if as_json and turn is not None:
-            click.echo(json.dumps(_facts(talk, turn), ensure_ascii=False))
+            print_json(_facts(talk, turn))
         elif not as_json:
             click.echo()
     return INTERRUPTED if turn is not None and turn.end == "stopped" else 0
@@ -203,7 +202,7 @@ def _show(talk: TerminalChat, message: str, opening: SessionStart) -> None:
         "settings": [value._asdict() for value in opening.values()],
         "body": request.body,
     }
-    click.echo(json.dumps(facts, ensure_ascii=False, indent=2, default=str))
+    print_json(facts, indent=2)
 
 
 @click.command(

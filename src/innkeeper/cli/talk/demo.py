@@ -21,7 +21,7 @@ import click
 
 import innkeeper
 from innkeeper.cli.app.commands import examples as example_lines
-from innkeeper.cli.app.commands import json_option
+from innkeeper.cli.app.commands import json_option, print_json
 from innkeeper.cli.settings.completion import TAVERN_NAMES, offered
 from innkeeper.lazy import install_line
 from innkeeper.prompt import UnavailableError, Where
@@ -234,7 +234,7 @@ class _Stage:
             f"All of it in {total:.2f} s. The model is small: it shows that everything works, not how good a prompt is."
         )
         if self.as_json:
-            click.echo(json.dumps(self.facts, ensure_ascii=False))
+            print_json(self.facts)
 
 
 def examples_dir(folder: Path | None = None) -> Path:
@@ -304,7 +304,7 @@ def examples(folder: Path, *, force: bool, as_json: bool) -> None:
     """Write the examples into the folder DIR, which is made: cards, a persona, a lorebook, a chat, presets."""
     written = write_examples(folder, force=force)
     if as_json:
-        click.echo(json.dumps({"folder": str(folder), "files": [str(path) for path in written]}))
+        print_json({"folder": str(folder), "files": [str(path) for path in written]})
     else:
         click.echo(f"{count_of(len(written), 'file')} written into {folder}; {folder / 'README.md'} says what each is")
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from innkeeper.cli.app.commands import examples, json_option
+from innkeeper.cli.app.commands import examples, json_option, print_json, print_result
 
 if TYPE_CHECKING:
     from innkeeper.cli.talk.log import LoggedCall, LoggedChat
@@ -41,7 +40,7 @@ def list_(*, limit: int, as_json: bool) -> None:
 
     chats = TalkLog().chats(limit)
     if as_json:
-        click.echo(json.dumps({"conversations": [chat._asdict() for chat in chats]}, ensure_ascii=False))
+        print_json({"conversations": [chat._asdict() for chat in chats]})
         return
     for chat in chats:
         click.echo(_plain(f"{chat.id:>4}  {_when(chat.updated)}  {_about(chat)}"))
@@ -65,7 +64,7 @@ def show(number: int | None, *, as_json: bool) -> None:
     lines = log_file.lines(chat.id)
     if as_json:
         facts = {**chat._asdict(), "lines": [line._asdict() for line in lines]}
-        click.echo(json.dumps(facts, ensure_ascii=False))
+        print_json(facts)
         return
     click.echo(_plain(f"conversation {chat.id}, {_when(chat.begun)}: {_about(chat)}"))
     _print_lines(lines, chat.user)
@@ -81,7 +80,7 @@ def search(words: tuple[str, ...], *, limit: int, as_json: bool) -> None:
 
     lines = TalkLog().search(words, limit)
     if as_json:
-        click.echo(json.dumps({"lines": [line._asdict() for line in lines]}, ensure_ascii=False))
+        print_json({"lines": [line._asdict() for line in lines]})
     else:
         _print_lines(lines, "you")
 
@@ -96,7 +95,7 @@ def remove(numbers: tuple[int, ...], *, as_json: bool) -> None:
     for number in numbers:
         TalkLog().forget(number)
     words = "removed: " + ", ".join(map(str, numbers))
-    click.echo(json.dumps({"removed": list(numbers)}) if as_json else words)
+    print_result({"removed": list(numbers)}, words, as_json=as_json)
 
 
 @log.command(epilog=examples("innkeeper log path"))
@@ -163,7 +162,7 @@ def why(number: int | None, what: str | None, *, as_json: bool) -> None:
     plan, same = replayed(log_file.bundle(line.id))
     if as_json:
         facts = {"line": line._asdict(), "same": same, "tokens": accounting(plan).to_dict(), **plan.to_dict()}
-        click.echo(json.dumps(facts, ensure_ascii=False))
+        print_json(facts)
         return
     shown = console()
     if not same:

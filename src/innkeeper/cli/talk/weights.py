@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from innkeeper.cli.app.commands import examples, json_option
+from innkeeper.cli.app.commands import examples, json_option, print_json
 
 if TYPE_CHECKING:
     from innkeeper.inference.local.weights import LocalModelFile
@@ -67,7 +66,7 @@ def list_(*, no_check: bool, as_json: bool) -> int:
 
 def _show(models: tuple[LocalModelFile, ...], *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps({"models": [model.to_dict() for model in models]}))
+        print_json({"models": [model.to_dict() for model in models]})
         return
     for model in models:
         click.echo("  ".join(_cells(model)).rstrip())

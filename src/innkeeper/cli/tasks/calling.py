@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from innkeeper.cli.keep.library import audience_options, database_options, print_json
+from innkeeper.cli.app.commands import print_json
+from innkeeper.cli.keep.library import audience_options, database_options
 
 if TYPE_CHECKING:
     from innkeeper.jobs.media_jobs import MediaJobs

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import click
 
-from innkeeper.cli.app.commands import examples
-from innkeeper.cli.keep.library import database_options, opened, print_json
+from innkeeper.cli.app.commands import examples, print_json
+from innkeeper.cli.keep.library import database_options, opened
 from innkeeper.cli.tasks.calling import there
 
 _FAILED: Final = 65
