@@ -9,14 +9,22 @@ from typing import Any
 
 import msgspec
 
+from innkeeper.cli.app.progress import Step, counted
 from scripts.parity.case import load_cases
 from scripts.parity.run import Outcome, run_cases
 
 
 def report(
-    paths: Iterable[Path], tavern: str | None, area: str | None, names: Collection[str], limit: int, *, as_json: bool
+    paths: Iterable[Path],
+    tavern: str | None,
+    area: str | None,
+    names: Collection[str],
+    limit: int,
+    *,
+    as_json: bool,
+    step: Step,
 ) -> tuple[str, bool]:
-    """The report of all cases that were chosen, and whether none disagrees or crashes."""
+    """The report of all cases that were chosen, and whether none disagrees or crashes; ``step`` is told of each."""
     chosen = [
         case
         for case in load_cases(paths)
@@ -24,7 +32,7 @@ def report(
         and (not area or case.area == area)
         and (not names or case.name in names)
     ]
-    outcomes = list(run_cases(chosen))
+    outcomes = list(counted(run_cases(chosen), step))
     text = _json(outcomes) if as_json else "\n".join(_lines(outcomes, limit))
     return text, not any(outcome.verdict in ("different", "crashed") for outcome in outcomes)
 

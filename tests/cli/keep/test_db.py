@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from innkeeper.cli.app import progress
 from innkeeper.cli.app.root import main
-from innkeeper.cli.keep import library as shared
 from innkeeper.library.builtins import packaged
 from innkeeper.library.catalogue.database_source import DatabaseSnapshots
 from innkeeper.library.db.engine import Database
@@ -152,13 +152,16 @@ def test_query(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_long_import_shows_how_far_it_is(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A bar runs on the error stream for what takes long; the answer is the same."""
-    monkeypatch.setattr(shared, "_BAR_FROM", 1)
+    """On a terminal a line on the error stream tells of what takes long; the answer is the same."""
+    monkeypatch.setattr(progress, "SILENT_SECONDS", -1.0)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     with Database.open() as db:
         TemplateStore(db).publish(draft())
     assert main(["admin", "db", "export", str(tmp_path / "a.json")]) == 0
     assert main(["admin", "db", "import", str(tmp_path / "a.json"), "--database", str(tmp_path / "b.db")]) == 0
-    assert "imported: 1 templates" in capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert "imported: 1 templates" in out
+    assert "rows" in err
 
 
 def test_show_and_rebuild(run: Run, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from innkeeper.cli.keep.library import bar, pairs, print_table
+from innkeeper.cli.keep.library import pairs, print_table
 from tests.cli.running import Run
 
 
@@ -28,13 +28,6 @@ def test_tables(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPa
     assert "x, 2" in out
     print_table([str(number) for number in range(12)], [range(100, 112)])
     assert "11  111" in capsys.readouterr().out
-
-
-def test_a_bar_is_for_long_work(capsys: pytest.CaptureFixture[str]) -> None:
-    """Short work has no bar."""
-    with bar("work", 3, quiet=False) as step:
-        step(3)
-    assert capsys.readouterr() == ("", "")
 
 
 def test_a_history_names_somebody(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 import click
 
 from innkeeper.cli.app.commands import examples, json_option, print_json
+from innkeeper.cli.app.paging import paged
 
 DATA: Final = Path(__file__).with_suffix(".json")
 """The limits of this version."""
@@ -31,6 +32,7 @@ class Limit(NamedTuple):
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print the table as Markdown, as in the documentation.")
 @click.argument("words", nargs=-1)
 @json_option
+@paged
 def limits(words: tuple[str, ...], *, as_markdown: bool, as_json: bool) -> None:
     """List every limit: its default, what it bounds, what happens beyond it, and how to set it.
 

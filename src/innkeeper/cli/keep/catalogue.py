@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from innkeeper.cli.app.commands import examples, print_json
+from innkeeper.cli.app.paging import paged
 from innkeeper.cli.keep.library import (
     audience_options,
     ceilings,
@@ -93,6 +94,7 @@ MODELS: Final = RowKind("ModelStore", "admin model", "z-ai/glm-4.6", "models", "
 @click.option("--modality", type=_MODALITY, help="Only this kind.")
 @click.option("--task", help="Only active models for this task, its default first.")
 @database_options
+@paged
 def list_models(url: str | None, *, modality: str | None, task: str | None, as_json: bool) -> None:
     """List the models by priority."""
     from innkeeper.library.models.stores import ModelStore

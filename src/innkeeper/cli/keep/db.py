@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from innkeeper.cli.app.commands import examples, print_json
+from innkeeper.cli.app.paging import paged
+from innkeeper.cli.app.progress import progress
 from innkeeper.cli.keep.library import (
     STDIO,
-    bar,
     database_options,
     opened,
     print_table,
@@ -57,6 +58,7 @@ def upgrade(url: str | None, *, as_json: bool) -> None:
 
 @db.command(epilog=examples("innkeeper admin db status"))
 @database_options
+@paged
 def status(url: str | None, *, as_json: bool) -> None:
     """Show the library's location, schema, revision and row counts."""
     from innkeeper.library.db.engine import status_of
@@ -86,7 +88,10 @@ def backup(path: Path, url: str | None, *, force: bool, as_json: bool) -> None:
     from innkeeper.library.db.backup import back_up
     from innkeeper.library.db.engine import status_of
 
-    with _opened(url, create=False) as library, bar("backup", sum(status_of(library).rows.values()), as_json) as step:
+    with (
+        _opened(url, create=False) as library,
+        progress("rows", sum(status_of(library).rows.values()), quiet=as_json) as step,
+    ):
         written = back_up(library, path, force=force, progress=step)
     _tell_backup(written, "written", as_json=as_json)
 
@@ -176,7 +181,7 @@ def take_in(
     """Import a file that was read, and print how many of each were changed."""
     from innkeeper.library.transfer.importing import items_of
 
-    with opened(url) as library, bar("import", items_of(parsed), as_json) as step:
+    with opened(url) as library, progress("rows", items_of(parsed), quiet=as_json) as step:
         done = library.authoring.take_in(parsed, who=who, dry_run=dry_run, progress=step)
     facts = {name: getattr(done, name) for name in (*counts, "dry_run")}
     if as_json:
@@ -190,6 +195,7 @@ def take_in(
 @click.argument("statement")
 @click.option("--limit", type=click.IntRange(min=1), default=1_000, show_default=True, help="How many rows to show.")
 @database_options
+@paged
 def query(statement: str, limit: int, url: str | None, *, as_json: bool) -> None:
     """Run one read-only SQL STATEMENT and show its rows.
 
@@ -290,6 +296,7 @@ def logs() -> None:
 )
 @click.option("--request", "request_id", help="Only the call of this request.")
 @database_options
+@paged
 def show_calls(url: str | None, *, limit: int, since: str | None, as_json: bool, **where: str | None) -> None:
     """List the newest calls."""
     from innkeeper.library.log.logs import LogStore, since_moment
@@ -325,6 +332,7 @@ def show_calls(url: str | None, *, limit: int, since: str | None, as_json: bool,
     "--since", default="24h", show_default=True, help="Only calls after this: 24h, '7 days', 2026-01-15T12:00:00Z, all."
 )
 @database_options
+@paged
 def stats(url: str | None, *, since: str, as_json: bool) -> None:
     """Show how often, how fast and from which source templates answered. Percentiles are exact, by nearest rank."""
     import msgspec

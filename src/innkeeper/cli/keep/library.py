@@ -26,7 +26,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 STDIO: Final = "-"
 """The name of a file that stands for standard input or output."""
 
-_BAR_FROM: Final = 200
 _WIDE: Final = 9
 
 
@@ -179,17 +178,3 @@ def _shown(value: Any) -> str:
         return ", ".join(map(_shown, value))
     text = json.dumps(value, ensure_ascii=False) if isinstance(value, Mapping) else str(value)
     return "".join(sign if sign == "\n" or sign.isprintable() else ascii(sign)[1:-1] for sign in text)
-
-
-@contextmanager
-def bar(what: str, total: int, quiet: bool) -> Iterator[Callable[[int], None]]:  # noqa: FBT001 - our own call only
-    """Show a progress bar on stderr for long work; none if ``quiet``."""
-    if quiet or total < _BAR_FROM:
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(what, total=total)
-        yield lambda count: progress.advance(task, count)

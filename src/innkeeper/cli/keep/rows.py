@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from innkeeper.cli.app.commands import examples, print_json
+from innkeeper.cli.app.paging import paged
 from innkeeper.cli.keep.library import database_options, opened, pairs, print_table, read_bytes, who_option
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def _command(name: str, text: str, run: Any, example: str, *decorators: Decorato
     """Return a command with these arguments and options, in order, and those of every command on a database."""
     for decorate in (database_options, *reversed(decorators)):
         run = decorate(run)
-    return click.command(name, help=text, epilog=examples(f"innkeeper {example}"))(run)
+    return click.command(name, help=text, epilog=examples(f"innkeeper {example}"))(paged(run))
 
 
 @contextmanager

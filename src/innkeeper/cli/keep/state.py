@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from innkeeper.cli.app.commands import examples, json_option, print_json
-from innkeeper.cli.keep.library import bar
+from innkeeper.cli.app.progress import progress
 
 if TYPE_CHECKING:
     from innkeeper.library.transfer.state import StatePaths
@@ -68,7 +68,7 @@ def backup(path: Path, *, with_models: bool, as_json: bool) -> None:
 
     paths, left_out = _paths(with_models=with_models), tuple(_left_out(with_models=with_models))
     total = sum(source.stat().st_size for _, source in paths.sources())
-    with bar("backup", total, as_json) as step:
+    with progress("bytes", total, quiet=as_json) as step:
         manifest = back_up_state(path, paths, left_out=left_out, progress=step)
     if as_json:
         print_json(
@@ -87,7 +87,7 @@ def restore(path: Path, *, as_json: bool) -> None:
     """Put everything of the backup FILE back where it belongs, all or nothing. Nothing that exists is written over."""
     from innkeeper.library.transfer.state import restore_state, verify_state
 
-    with bar("restore", sum(member.size for member in verify_state(path).members.values()), as_json) as step:
+    with progress("bytes", sum(member.size for member in verify_state(path).members.values()), quiet=as_json) as step:
         manifest = restore_state(path, _paths(with_models=True), progress=step)
     if as_json:
         print_json({"path": str(path), "files": len(manifest.members), "left_out": manifest.left_out})

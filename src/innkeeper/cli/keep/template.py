@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from innkeeper.cli.app.commands import CommandEntry, LazyGroup, examples, print_json
+from innkeeper.cli.app.paging import paged
 from innkeeper.cli.keep.library import (
     audience_options,
     ceilings,
@@ -84,6 +85,7 @@ def key_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--limit", type=click.IntRange(min=0), default=100, show_default=True, help="How many; 0 means all.")
 @click.option("--after", default="", metavar="NAME", help="Start after this name: the next page.")
 @database_options
+@paged
 def list_(url: str | None, *, limit: int, after: str, as_json: bool, **where: str | None) -> None:
     """List the templates by name, with the version in production, or else the latest."""
     from innkeeper.library.templates.store import TemplateStore
@@ -119,6 +121,7 @@ def list_(url: str | None, *, limit: int, after: str, as_json: bool, **where: st
 @click.option("--label", help="The version with this label.")
 @click.option("--history", is_flag=True, help="Show all versions and all label changes.")
 @database_options
+@paged
 def show(name: str, url: str | None, *, version: int | None, label: str | None, history: bool, as_json: bool) -> None:
     """Show a version of the template NAME: its key, budgets, variables and text."""
     import msgspec
@@ -181,6 +184,7 @@ def _print_version(version: TemplateVersion, labels: dict[str, int]) -> None:
 @click.argument("before", required=False)
 @click.argument("after", required=False)
 @database_options
+@paged
 def diff(name: str, before: str | None, after: str | None, url: str | None, *, as_json: bool) -> None:
     """Show what changed in the template NAME from BEFORE to AFTER: text, variables, configuration, tokens.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from innkeeper.cli.app.commands import CommandEntry, LazyGroup, examples, json_option, print_json
+from innkeeper.cli.app.progress import progress_line
 from innkeeper.cli.prompt.asset_options import asset_options
 from innkeeper.cli.settings import completion
 
@@ -130,7 +129,7 @@ def build(
     run_options, quiet = RunOptions(force=force, **chosen), as_json or output == STDOUT
     with (
         _engine(options) as (engine, settings),
-        progress_line(source.total, quiet=quiet) as progress,
+        row_progress(source.total, quiet=quiet) as progress,
         TemporaryDirectory() as folder,  # of a sample, which is not kept
     ):
         target = Path(folder, "sample.arrow") if output is None else output
@@ -211,23 +210,10 @@ def settings_of(options: dict[str, Any]) -> BatchSettings:
 
 
 @contextmanager
-def progress_line(total: int | None, *, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """Show rows, rate, time left and errors on a terminal's standard error, one line that is written again."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    begun = time.monotonic()
-
-    def show(rows: int, errors: int) -> None:
-        rate = rows / max(time.monotonic() - begun, 1e-6)
-        left = f", {(total - rows) / max(rate, 1e-6):,.0f} s left" if total is not None else ""
-        bad = f", {errors:,} errors" if errors else ""
-        click.echo(f"\r\x1b[K{rows:,} rows, {rate:,.0f} a second{left}{bad}", nl=False, err=True)
-
-    try:
-        yield show
-    finally:
-        click.echo("\r\x1b[K", nl=False, err=True)
+def row_progress(total: int | None, *, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """Show rows, rate, time left and errors, as `progress_line` does."""
+    with progress_line("rows", total, quiet=quiet) as line:
+        yield None if line is None else lambda rows, errors: line.show(rows, f", {errors:,} errors" if errors else "")
 
 
 def _write_summary(path: Path, summary: Summary, *, force: bool) -> None:

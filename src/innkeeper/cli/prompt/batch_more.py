@@ -12,7 +12,7 @@ import click
 
 from innkeeper.cli.app.commands import examples, json_option, print_json, print_result
 from innkeeper.cli.prompt.asset_options import asset_options
-from innkeeper.cli.prompt.batch import progress_line, row_options, settings_for
+from innkeeper.cli.prompt.batch import row_options, row_progress, settings_for
 from innkeeper.cli.settings import completion
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _answer(
     with closing(open_choice(choose_model(settings, options["model"]), settings, options["context_window"])) as handle:
         common = settings_for(handle, options)
         engine, run_options = engine_of(handle, parts_of(target)), RunOptions(force=force, asks_again=True, **chosen)
-        with progress_line(source.total, quiet=as_json) as progress:
+        with row_progress(source.total, quiet=as_json) as progress:
             report = run_batch(source, target, common, run_options, engine=engine, progress=progress)
     facts = {**report.to_dict(), "paid": engine.spent}
     again = "; the same command asks those again that got no answer" if parts_of(target).exists() else ""

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from innkeeper.cli.app.commands import examples, json_option, json_text, print_result
+from innkeeper.cli.app.paging import paged
+from innkeeper.cli.app.progress import progress
 from innkeeper.cli.prompt.asset_options import asset_options, install_options, turn_options
 from innkeeper.cli.settings import completion
 
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
 @click.option("--replay-out", type=click.Path(path_type=Path), help="Record the build for `innkeeper replay`.")
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
 @json_option
+@paged
 def build(files: tuple[str, ...], **options: Any) -> None:
     """Build a prompt and show it.
 
@@ -275,8 +278,9 @@ def parity(
     Exits with 1 if any case disagrees or crashes, else with 0. Cases that need a vocabulary that cannot be shipped
     are listed as unavailable and never count as agreed.
     """
-    text, agreed = _parity_report()(paths, tavern, area, names, limit, as_json=as_json)
-    click.echo(text)
+    with progress("cases", None, quiet=as_json) as step:
+        text, agreed = _parity_report()(paths, tavern, area, names, limit, as_json=as_json, step=step)
+    print_result(json.loads(text) if as_json else None, text, as_json=as_json)
     return int(not agreed)
 
 

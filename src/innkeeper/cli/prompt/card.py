@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from innkeeper.cli.app.commands import examples, json_option, print_json
+from innkeeper.cli.app.paging import paged
 from innkeeper.cli.settings.completion import cards
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def card() -> None:
 @click.option("--full", is_flag=True, help="Show texts in full, up to 100,000 characters.")
 @lenient_option
 @json_option
+@paged
 def show(file: str, *, full: bool, lenient: bool, as_json: bool) -> None:
     """Show the contents of a card."""
     opened = _open(file, lenient=lenient)
@@ -162,6 +164,7 @@ def convert(file: str, out: Path, version: str | None, *, force: bool, lenient: 
 @click.argument("after", shell_complete=cards)
 @lenient_option
 @json_option
+@paged
 def diff_cards(before: str, after: str, *, lenient: bool, as_json: bool) -> int:
     """Show the differences between two cards. Exits with 1 if there are any."""
     from innkeeper.content import diff

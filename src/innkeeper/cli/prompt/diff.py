@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from innkeeper.cli.app.commands import examples, json_option, print_json
+from innkeeper.cli.app.paging import paged
 from innkeeper.cli.prompt.asset_options import asset_options, turn_options
 from innkeeper.cli.settings import completion
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 @click.option("--html", "page", type=click.Path(path_type=Path), help="Write the difference as a page to this file.")
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
 @json_option
+@paged
 def diff(before: str, after: str, *, page: Path | None, force: bool, as_json: bool, **options: Any) -> int:
     """Show what differs between two prompts: blocks, words, tokens, cost, verdicts, cache. Exits with 1 if anything does.
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from innkeeper.cli.app.commands import examples, json_option, print_json
+from innkeeper.cli.app.paging import paged
+from innkeeper.cli.app.progress import Step, counted, progress
 from innkeeper.cli.prompt.assets import AssetFiles, command_limits
 from innkeeper.prompt.allowance import BuildLimits, allowed
 from innkeeper.prompt.text import count_of
@@ -36,14 +38,15 @@ _LIMITS: Final = BuildLimits(seconds=1.75)
 @click.option("--model", metavar="NAME", help="The model to count tokens for.")
 @click.option("--strict", is_flag=True, help="Exit with 1 for informational findings too.")
 @json_option
+@paged
 def lint(files: tuple[str, ...], *, model: str | None, strict: bool, as_json: bool) -> int:
     """Report dead entries, unreachable or too short keys, shadowed groups, slow regular expressions and dead scripts.
 
     FILES are cards, lorebooks, presets, personas and chats, recognised by their content. Exits with 1 on a warning, with 65
     if they exceed the work limits of a build.
     """
-    with allowed(_LIMITS):
-        located = linted(_read(files), model)
+    with allowed(_LIMITS), progress("files", len(files), quiet=as_json) as step:
+        located = linted(_read(files), model, step)
     if as_json:
         print_json([{"file": name, **finding.to_dict()} for name, finding in located])
     else:
@@ -64,8 +67,13 @@ def _read(files: tuple[str, ...]) -> Iterable[tuple[str, AssetFields]]:
         yield name, assets
 
 
-def linted(files: Iterable[tuple[str, AssetFields]], model: str | None) -> list[tuple[str, Finding]]:
-    """Return the findings about files by name; lore is checked with the preset among them, if there is one."""
+def linted(
+    files: Iterable[tuple[str, AssetFields]], model: str | None, step: Step = lambda _: None
+) -> list[tuple[str, Finding]]:
+    """Return the findings about files by name; lore is checked with the preset among them, if there is one.
+
+    ``step`` is told of each file.
+    """
     from innkeeper.lore.lint import RESTATED
     from innkeeper.taverns.silly.lint import lint_fields
 
@@ -73,7 +81,7 @@ def linted(files: Iterable[tuple[str, AssetFields]], model: str | None) -> list[
     preset = next((assets.fields["preset"] for _, assets in read if "preset" in assets.fields), None)
     return [
         (name, finding)
-        for name, assets in read
+        for name, assets in counted(read, step)
         for finding in (
             *(finding for finding in assets.findings if finding.rule not in RESTATED),
             *lint_fields(assets.fields, preset, model),
@@ -104,6 +112,7 @@ def lore() -> None:
 @click.option("--seed", type=int, help="Random seed.")
 @click.option("--fired", "only_fired", is_flag=True, help="Show only entries in the prompt.")
 @json_option
+@paged
 def test(books: tuple[str, ...], *, only_fired: bool, as_json: bool, **options: Any) -> None:
     """Scan a chat; show which entries fired, and for every other entry the first rule that stopped it.
 

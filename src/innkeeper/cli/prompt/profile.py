@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import click
 
 from innkeeper.cli.app.commands import examples, json_option, print_json, print_result
+from innkeeper.cli.app.paging import paged
 from innkeeper.cli.prompt.assets import find_profile, placed, profiles_folder, setting
 from innkeeper.cli.prompt.stored_profile import (
     COMMANDS,
@@ -139,6 +140,7 @@ def _list_stored(rows: list[dict[str, Any]], *, as_json: bool) -> None:
 @click.argument("profile_", metavar="PROFILE", shell_complete=profiles)
 @stored_options
 @json_option
+@paged
 def show(profile_: str, url: str | None, *, stored: bool, as_json: bool) -> None:
     """Show the contents of a profile."""
     opened = stored_profile(profile_, url) if stored or url is not None else named_profile(profile_)

@@ -9,6 +9,7 @@ from typing import Any, Final
 import click
 
 from innkeeper.cli.app.commands import examples, json_option, print_json
+from innkeeper.cli.app.paging import paged
 from innkeeper.cli.settings.completion import files, model_names, offered
 from innkeeper.prompt.allowance import AllowanceError, BuildLimits, allowed
 from innkeeper.prompt.text import count_of
@@ -63,6 +64,7 @@ MAX_TEXT_BYTES: Final = 32 * 1024 * 1024
 @click.option("--text", "as_text", is_flag=True, help="Count the argument as text, even if a file has that name.")
 @click.option("--limit", "limits", multiple=True, metavar="seconds=N", help="A limit of counting; repeatable.")
 @json_option
+@paged
 def tokens(
     text: str | None, models: tuple[str, ...], limits: tuple[str, ...], *, compare: bool, as_text: bool, as_json: bool
 ) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from innkeeper.cli.app.commands import examples, print_json
+from innkeeper.cli.app.paging import paged
 from innkeeper.cli.keep.library import database_options, opened, print_table
 from innkeeper.cli.keep.rows import RowKind, list_command, remove_command, set_command, show_command
 
@@ -41,6 +42,7 @@ def route() -> None:
 @click.option("--output-tokens", type=click.IntRange(0), default=0, help="Tokens reserved for the answer.")
 @click.option("--money", type=click.FloatRange(0, min_open=True), help="Maximum cost in US dollars.")
 @database_options
+@paged
 def explain(url: str | None, *, as_json: bool, tier: str, needs: tuple[str, ...], **asked: Any) -> int:
     """Show the order in which a request would be routed, and why other deployments are excluded. Nothing is sent.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from innkeeper.cli.app.commands import examples, print_json
+from innkeeper.cli.app.paging import paged
 from innkeeper.cli.keep.library import database_options, opened, print_table
 
 if TYPE_CHECKING:
@@ -168,6 +169,7 @@ def job() -> None:
 @click.option("--state", help="Only jobs in this state.")
 @click.option("--limit", type=click.IntRange(1, 1_000), default=20, show_default=True, help="Maximum number of jobs.")
 @database_options
+@paged
 def list_(state: str | None, limit: int, url: str | None, *, as_json: bool) -> None:
     """List the newest jobs."""
     from innkeeper.jobs.job import JobState

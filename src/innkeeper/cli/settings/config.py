@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from innkeeper.cli.app.commands import examples, json_option, print_json, print_result
+from innkeeper.cli.app.paging import paged
 from innkeeper.cli.settings.completion import setting_names, setting_values
 from innkeeper.cli.settings.settings import SETTINGS, SettingValue, UserSettings, parse, reader_of
 from innkeeper.prompt.errors import ConfigError, FormatError, UnavailableError, UnknownNameError, UsageError, Where
@@ -37,6 +38,7 @@ def config() -> None:
 @config.command(epilog=examples("innkeeper config show", "innkeeper config show model"))
 @click.argument("name", required=False, shell_complete=setting_names)
 @json_option
+@paged
 def show(name: str | None, *, as_json: bool) -> None:
     """Show every setting: its value, and where it comes from. With NAME, print that setting's value alone."""
     if name is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from innkeeper.cli.app.commands import examples, json_option, print_json, print_result
+from innkeeper.cli.app.paging import paged
 
 if TYPE_CHECKING:
     from innkeeper.cli.talk.log import LoggedCall, LoggedChat
@@ -34,6 +35,7 @@ def log() -> None:
 @log.command("list", epilog=examples("innkeeper log list"))
 @click.option("-n", "--limit", type=click.IntRange(1), default=20, show_default=True, help="How many, newest first.")
 @json_option
+@paged
 def list_(*, limit: int, as_json: bool) -> None:
     """List the conversations: number, time, who spoke, how many lines, which model."""
     from innkeeper.cli.talk.log import TalkLog
@@ -55,6 +57,7 @@ def _about(chat: LoggedChat) -> str:
 @log.command(epilog=examples("innkeeper log show 3"))
 @click.argument("number", type=int, required=False)
 @json_option
+@paged
 def show(number: int | None, *, as_json: bool) -> None:
     """Show the conversation NUMBER, or the last one: each line with its number."""
     from innkeeper.cli.talk.log import TalkLog
@@ -74,6 +77,7 @@ def show(number: int | None, *, as_json: bool) -> None:
 @click.argument("words", nargs=-1, required=True)
 @click.option("-n", "--limit", type=click.IntRange(1), default=20, show_default=True, help="How many, newest first.")
 @json_option
+@paged
 def search(words: tuple[str, ...], *, limit: int, as_json: bool) -> None:
     """Find the lines that have all WORDS, in what was said or in the reply."""
     from innkeeper.cli.talk.log import TalkLog
@@ -148,6 +152,7 @@ def _plain(text: str) -> str:
 @click.argument("number", type=int, required=False)
 @click.argument("what", required=False)
 @json_option
+@paged
 def why(number: int | None, what: str | None, *, as_json: bool) -> None:
     """Explain the prompt of line NUMBER of the log, or of the last: its messages, the window, each lorebook entry.
 
