@@ -23,67 +23,61 @@ class Terminal(io.StringIO):
         return self.live
 
 
-@pytest.fixture
-def pages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What the pager of a terminal of ten lines gets."""
-    got: list[str] = []
+def screen(monkeypatch: pytest.MonkeyPatch, *, reads: bool = True, writes: bool = True) -> tuple[list[str], Terminal]:
+    """A terminal of ten lines, from inside a test: what its pager gets, and what is printed."""
+    pages: list[str] = []
+    terminal = Terminal(live=writes)
     monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((80, 10)))
-    monkeypatch.setattr(click, "echo_via_pager", lambda text, **_: got.append(text))
-    monkeypatch.setattr(sys, "stdin", Terminal())
-    return got
-
-
-@pytest.fixture
-def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """The standard output, a terminal."""
-    stream = Terminal()
-    monkeypatch.setattr(sys, "stdout", stream)
-    return stream
+    monkeypatch.setattr(click, "echo_via_pager", lambda text, **_: pages.append(text))
+    monkeypatch.setattr(sys, "stdin", Terminal(live=reads))
+    monkeypatch.setattr(sys, "stdout", terminal)
+    return pages, terminal
 
 
 def command(lines: int) -> Callable[..., int]:
     """A command that prints so many lines."""
 
     @paged
-    def run(*, as_json: bool = False) -> int:
-        assert as_json is not sys.stdout.isatty()  # so colours and widths are those of the terminal
+    def run() -> int:
+        assert sys.stdout.isatty()  # so colours and widths are those of the terminal
         click.echo("\n".join("x" * lines))
         return 3
 
     return run
 
 
-def test_long(pages: list[str], terminal: Terminal) -> None:
+def test_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """What does not fit goes to the pager, whole; the command's exit code stays."""
+    pages, terminal = screen(monkeypatch)
     assert command(10)() == 3
     assert (pages, terminal.getvalue()) == (["x\n" * 10], "")
 
 
-def test_short(pages: list[str], terminal: Terminal) -> None:
+def test_short(monkeypatch: pytest.MonkeyPatch) -> None:
     """What fits is printed."""
+    pages, terminal = screen(monkeypatch)
     assert command(9)() == 3
     assert (pages, terminal.getvalue()) == ([], "x\n" * 9)
 
 
-@pytest.mark.parametrize("stream", ["stdin", "stdout"])
-def test_no_terminal(pages: list[str], terminal: Terminal, monkeypatch: pytest.MonkeyPatch, stream: str) -> None:
+@pytest.mark.parametrize(("reads", "writes"), [(False, True), (True, False)])
+def test_no_terminal(monkeypatch: pytest.MonkeyPatch, reads: bool, writes: bool) -> None:
     """Where nobody can turn pages, or the answer goes elsewhere, it is printed."""
-    monkeypatch.setattr(sys, stream, Terminal(live=False))
+    pages, terminal = screen(monkeypatch, reads=reads, writes=writes)
     paged(click.echo)("x\n" * 100, nl=False)
-    printed = terminal if stream == "stdin" else sys.stdout
-    assert isinstance(printed, Terminal)
-    assert (pages, printed.getvalue()) == ([], "x\n" * 100)
+    assert (pages, terminal.getvalue()) == ([], "x\n" * 100)
 
 
-def test_json(pages: list[str], terminal: Terminal) -> None:
+def test_json(monkeypatch: pytest.MonkeyPatch) -> None:
     """JSON is for programs."""
+    pages, terminal = screen(monkeypatch)
     paged(lambda as_json: click.echo("x\n" * 100, nl=not as_json))(as_json=True)
     assert (pages, terminal.getvalue()) == ([], "x\n" * 100)
 
 
-@pytest.mark.usefixtures("pages")
-def test_an_error_goes_past_it(terminal: Terminal) -> None:
+def test_an_error_goes_past_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was printed before an error is shown, and the error goes on."""
+    _, terminal = screen(monkeypatch)
 
     @paged
     def run() -> None:
