@@ -76,6 +76,17 @@ def test_nothing_is_written_over(used: Run, home: Path, tmp_path: Path) -> None:
     assert not (home / "keys.json").exists()
 
 
+def test_a_library_is_not_written_over(used: Run, home: Path, tmp_path: Path) -> None:
+    """A library with a draft that nobody has published is kept, too."""
+    archive = tmp_path / "all.zip"
+    assert used("admin", "backup", archive).code == 0
+    shutil.rmtree(home)
+    assert used("admin", "template", "new", "other", "--use-case", "chat", "--text", "Other.").code == 0
+    assert used("admin", "restore", archive, "--json").error["kind"] == "already_exists"
+    assert used("admin", "template", "show", "other").code == 0
+    assert used("admin", "template", "show", "hello").code == 2
+
+
 def test_models_go_along(used: Run, home: Path, tmp_path: Path) -> None:
     """Weights are in a backup that asks for them."""
     archive = tmp_path / "all.zip"

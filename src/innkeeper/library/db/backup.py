@@ -23,7 +23,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from innkeeper.content.files.private import draft_beside
 from innkeeper.library.db import schema
 from innkeeper.library.db.connection import find_target, translate, translated
-from innkeeper.library.db.engine import Database
+from innkeeper.library.db.engine import Database, status_of
 from innkeeper.library.db.rows import insert_many
 from innkeeper.library.db.scene_tables import metadata
 from innkeeper.library.db.sqlite_file import copy_database, open_file
@@ -164,7 +164,7 @@ def holds_something(url: str | Path) -> bool:
     """Whether there is a library with anything in it. Raises `DatabaseError`."""
     try:
         with Database.open(url, create=False, upgrade=False) as db:
-            return db.revision() > 0
+            return any(count for name, count in status_of(db).rows.items() if name != revisions.name)
     except DatabaseMissingError:
         return False
 
