@@ -53,7 +53,7 @@ def _media_options(command: Any) -> Any:
             click.option("--from", "picture", help="An image to start from: a file or an address."),
             click.option("--strength", type=click.FloatRange(0, 1), help="How much of that image may change."),
             click.option("--out", type=click.Path(path_type=Path), help="Output file (default: in this folder)."),
-            click.option("--no-wait", is_flag=True, help="Only queue the job; a service or `job work` runs it."),
+            click.option("--no-wait", is_flag=True, help="Only queue the job; a service or `admin job run` runs it."),
             click.option("--max-cost", type=click.FloatRange(0), help="Maximum cost in US dollars."),
             _allow_host,
         )
@@ -228,7 +228,7 @@ def cancel(job_id: str, url: str | None, *, as_json: bool) -> None:
 @_allow_host
 @database_options
 def retry(job_id: str, url: str | None, *, anew: bool, allow_hosts: tuple[str, ...], as_json: bool) -> None:
-    """Go on with a job that failed, expired or was cancelled, at the step that failed. `job work` or a service runs it."""
+    """Go on with a job that failed, expired or was cancelled, at the step that failed. `admin job run` or a service runs it."""
     with _jobs(url, allow_hosts) as jobs:
         record = jobs.retry(job_id, anew=anew)
     print_json(record.to_dict()) if as_json else _say(record, [])

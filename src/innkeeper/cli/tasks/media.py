@@ -26,7 +26,7 @@ def _job_options(command: Any) -> Any:
             click.option("--height", type=click.IntRange(1), help="Pixels."),
             click.option("--reference", help="The address of an image to start from."),
             click.option("--input", "own", help="Parameters by the model's own names: a JSON object."),
-            click.option("--no-wait", is_flag=True, help="Only queue the job; a service or `job work` runs it."),
+            click.option("--no-wait", is_flag=True, help="Only queue the job; a service or `admin job run` runs it."),
             click.option("--max-cost", type=click.FloatRange(0), help="Maximum cost in US dollars."),
             click.option("--remote", metavar="URL", help="Send the request to the service at this address."),
         )

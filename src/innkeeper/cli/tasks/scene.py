@@ -54,7 +54,7 @@ _STYLES: Final = ("character_only", "pov", "both_characters")
 @click.option("--i2i-model", help="The image-to-image model.")
 @click.option("--seed", type=click.IntRange(0), help="Random seed.")
 @click.option("--compose", "only", is_flag=True, help="Only compose the prompt; store and generate nothing.")
-@click.option("--no-wait", is_flag=True, help="Only queue the job; a service or `job work` runs it.")
+@click.option("--no-wait", is_flag=True, help="Only queue the job; a service or `admin job run` runs it.")
 @click.option("--out", type=click.Path(path_type=Path), help="Output file of the picture (default: none).")
 @task_options
 def generate_scene(message: str, *, as_json: bool, **options: Any) -> int:
