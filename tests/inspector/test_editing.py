@@ -49,6 +49,11 @@ def entry(page: Any) -> Any:
     return page.locator("#pane-files")
 
 
+def unfold(form: Any, group: str) -> None:
+    """Open a group of fields, where it is closed."""
+    form.locator("details").filter(has_text=group).evaluate("(group) => { group.open = true; }")
+
+
 def document(page: Any, name: str) -> Any:
     """The working copy of a file."""
     return page.evaluate(_DOCUMENT, name)
@@ -99,6 +104,7 @@ def test_a_broken_pattern_never_reaches_the_file(page: Any) -> None:
 def test_an_emptied_number_is_taken_out(page: Any) -> None:
     """Nothing is written that was not meant: no null."""
     form = entry(page)
+    unfold(form, "Where it goes")
     form.get_by_role("spinbutton", name="Order").fill("")
     page.wait_for_function(f"async () => !('order' in (await ({_DOCUMENT})('{BOOK}')).entries[0])")
 
@@ -169,3 +175,38 @@ def test_a_conflict_is_resolved_on_the_spot(page: Any, folder: Path) -> None:
     has(dialog, 0)
     saved = json.loads(path.read_bytes())["data"]
     assert [saved[name] for name in ("description", "personality", "creator")] == ["A miller.", "Calm.", "Somebody"]
+
+
+# ------------------------------------------------------------------------------------------------------------------ forms
+
+
+def test_an_entry_has_all_its_fields(page: Any) -> None:
+    """Of the groups those are open in which something is set; what is chosen is written in the words of the file."""
+    form = entry(page)
+    logic = form.get_by_role("combobox", name="Secondary keys decide")
+    logic.select_option(label="NOT ALL: not each of them")
+    unfold(form, "Where it goes")
+    form.get_by_role("combobox", name="Position").select_option(label="In the chat, at its depth")
+    form.get_by_role("combobox", name="Role").select_option(label="assistant")
+    unfold(form, "How keys match")
+    whole = form.get_by_role("combobox", name="Whole words")
+    whole.select_option(label="yes")
+    unfold(form, "Recursion")
+    form.get_by_role("checkbox", name="Not woken by other entries").check()
+    fields = ("selectiveLogic", "position", "role", "matchWholeWords", "excludeRecursion")
+    page.wait_for_function(f"async () => (await ({_DOCUMENT})('{BOOK}')).entries[0].excludeRecursion === true")
+    now = document(page, BOOK)["entries"]["0"]
+    assert [now[name] for name in fields] == [1, 4, 2, True, True]
+    whole.select_option(label="as usual")
+    page.wait_for_function(f"async () => !('matchWholeWords' in (await ({_DOCUMENT})('{BOOK}')).entries[0])")
+
+
+def test_a_number_beyond_its_range_is_not_written(page: Any) -> None:
+    """It is marked, and the file keeps what it had."""
+    form = entry(page)
+    unfold(form, "Probability")
+    probability = form.get_by_role("spinbutton", name="Probability in %")
+    probability.fill("150")
+    assert probability.get_attribute("aria-invalid") == "true"
+    probability.fill("50")
+    page.wait_for_function(f"async () => (await ({_DOCUMENT})('{BOOK}')).entries[0].probability === 50")

@@ -213,7 +213,7 @@ def test_both_languages(page: Any) -> None:
     seen(page.get_by_role("tab", name=words["zh"]["tab.why"], exact=True))
     assert page.evaluate("document.documentElement.lang") == "zh-Hans"
     said = page.locator("main").inner_text()
-    keys = ("tab.compare", "pane.files", "reason.no_match", "card.nickname")
+    keys = ("tab.compare", "pane.files", "reason.no_match", "field.nickname")
     untold = [words["en"][key] for key in keys if words["en"][key] in said]
     assert untold == []
     page.get_by_role("button", name="The Bell Reef").click()

@@ -1,33 +1,8 @@
 /** Lorebooks as files have them: entries in a list or by number, their fields by several names. */
 
 import { type Path, valueAt } from "../format/paths.ts";
-
-type Names = Readonly<Record<Field, readonly (readonly string[])[]>>;
-export type Field =
-  | "title" | "keys" | "secondary" | "content" | "enabled" | "constant" | "order" | "position" | "depth" | "probability" | "group" | "weight"
-  | "sticky" | "cooldown" | "delay" | "scan" | "recursion" | "noRecursion";
-
-// The first path that an entry has is its; where it has none, the first is written.
-const NAMES: Names = {
-  title: [["comment"], ["name"], ["title"]],
-  keys: [["keys"], ["key"]],
-  secondary: [["secondary_keys"], ["keysecondary"]],
-  content: [["content"]],
-  enabled: [["enabled"], ["disable"]],
-  constant: [["constant"], ["mode"]],
-  order: [["insertion_order"], ["order"]],
-  position: [["extensions", "position"], ["position"]],
-  depth: [["extensions", "depth"], ["depth"]],
-  probability: [["extensions", "probability"], ["probability"]],
-  group: [["extensions", "group"], ["group"]],
-  weight: [["extensions", "group_weight"], ["groupWeight"]],
-  sticky: [["extensions", "sticky"], ["sticky"]],
-  cooldown: [["extensions", "cooldown"], ["cooldown"]],
-  delay: [["extensions", "delay"], ["delay"]],
-  scan: [["extensions", "scan_depth"], ["scanDepth"]],
-  recursion: [["extensions", "exclude_recursion"], ["excludeRecursion"]],
-  noRecursion: [["extensions", "prevent_recursion"], ["preventRecursion"]],
-};
+import { itemsOf } from "./chips.ts";
+import { FORMS, placeOf, spellingOf } from "./forms.ts";
 
 export interface Entry {
   readonly path: Path;
@@ -57,17 +32,10 @@ export function entriesOf(document: unknown, base: Path): readonly Entry[] {
   return Object.entries(entries).flatMap(([key, value]) => (isRecord(value) ? [{ path: [...base, "entries", key], id: key, value }] : []));
 }
 
-/** Where an entry has a field, from the entry. */
-export function pathOf(entry: Entry, field: Field): Path {
-  const names = NAMES[field];
-  return names.find((path) => valueAt(entry.value, path) !== undefined) ?? byShape(entry, names);
-}
+const FIELDS = new Map(FORMS.entry.map((field) => [field.name, field]));
 
-// Entries with `uid` are written as world info is exported: flat, in the second spelling.
-function byShape(entry: Entry, names: readonly (readonly string[])[]): Path {
-  const flat = Object.hasOwn(entry.value, "uid") || Object.hasOwn(entry.value, "disable");
-  return (flat ? names.at(-1) : names[0])!;
-}
+/** Where an entry has a field, from the entry. */
+export const pathOf = (entry: Entry, field: string): Path => placeOf(entry.value, FIELDS.get(field)!, spellingOf(entry.value))?.path ?? [field];
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
@@ -76,7 +44,7 @@ export const titleOf = (entry: Entry): string =>
 
 export function keysOf(entry: Entry): readonly string[] {
   const keys = valueAt(entry.value, pathOf(entry, "keys"));
-  if (typeof keys === "string") return keys.split(",").map((key) => key.trim());
+  if (typeof keys === "string") return itemsOf(keys, true);
   return Array.isArray(keys) ? keys.map(String) : [];
 }
 

@@ -189,19 +189,29 @@ class Preset(JsonAsset, frozen=True, kw_only=True, dict=True):
         return None
 
 
+PROMPT_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "identifier": ("identifier", "id", "key"),
+    "position": ("injection_position", "position"),
+    "depth": ("injection_depth", "depth"),
+    "order": ("injection_order", "order"),
+    "triggers": ("injection_trigger", "triggers"),
+}
+"""The names of a prompt's fields that are not called as they are here, the name to write first."""
+
+
 def _prompt(record: Record) -> PromptItem:
     """A prompt. Numbers of positions are read as SillyTavern does: 1 is in the chat, anything else in its turn."""
     return PromptItem(
-        identifier=record.text("identifier", "id", "key"),
+        identifier=record.text(*PROMPT_NAMES["identifier"]),
         name=record.text("name"),
         content=record.text("content"),
         role=record.role("role"),
         system_prompt=record.flag("system_prompt"),
         marker=record.flag("marker"),
         position=_position(record),
-        depth=record.integer("injection_depth", "depth", default=4),
-        order=record.integer("injection_order", "order", default=100),
-        triggers=record.texts("injection_trigger", "triggers"),
+        depth=record.integer(*PROMPT_NAMES["depth"], default=4),
+        order=record.integer(*PROMPT_NAMES["order"], default=100),
+        triggers=record.texts(*PROMPT_NAMES["triggers"]),
         forbid_overrides=record.flag("forbid_overrides"),
         enabled=record.flag("enabled", default=None),
         extension=record.flag("extension"),
@@ -210,7 +220,7 @@ def _prompt(record: Record) -> PromptItem:
 
 
 def _position(record: Record) -> PromptPosition:
-    _, value = record.get("injection_position", "position")
+    _, value = record.get(*PROMPT_NAMES["position"])
     is_in_chat = value in {"in_chat", "in-chat"} if isinstance(value, str) else as_integer(value) == 1
     return PromptPosition.IN_CHAT if is_in_chat or value == "1" else PromptPosition.RELATIVE
 

@@ -194,8 +194,8 @@ _OWN: Final = {field.name: field.default for field in msgspec.structs.fields(Lor
 _WORLD_TABLE: Final = _table(*WORLD_FIELDS, *SHARED_FIELDS)
 _CARD_TABLE: Final = _table(*CARD_FIELDS)
 _EXTENSION_TABLE: Final = _table(*EXTENSION_FIELDS)
-_WORLD_ONLY: Final = frozenset({"key", "keysecondary", "disable", "order", "uid"})
-_CARD_ONLY: Final = frozenset({"keys", "secondary_keys", "insertion_order", "enabled"})
+WORLD_ONLY: Final = frozenset({"key", "keysecondary", "disable", "order", "uid"})
+CARD_ONLY: Final = frozenset({"keys", "secondary_keys", "insertion_order", "enabled"})
 
 
 _FILTER_NAMES: Final = frozenset({
@@ -213,7 +213,7 @@ _TRANSLATED: Final[Mapping[type, Mapping[Any, Any]]] = {
 def spelling_of(raw: Iterable[str]) -> Spelling:
     """In which words an entry is written, by the names that only one spelling has; world info where both tie."""
     names = set(raw)
-    return Spelling.CARD if len(_CARD_ONLY & names) > len(_WORLD_ONLY & names) else Spelling.WORLD
+    return Spelling.CARD if len(CARD_ONLY & names) > len(WORLD_ONLY & names) else Spelling.WORLD
 
 
 def read_entry(
