@@ -210,3 +210,30 @@ def test_a_number_beyond_its_range_is_not_written(page: Any) -> None:
     assert probability.get_attribute("aria-invalid") == "true"
     probability.fill("50")
     page.wait_for_function(f"async () => (await ({_DOCUMENT})('{BOOK}')).entries[0].probability === 50")
+
+
+# ------------------------------------------------------------------------------------------------------------ from nothing
+
+
+def test_a_card_is_begun_and_saved(page: Any, folder: Path) -> None:
+    """It is there at once, in the prompt, and becomes a file."""
+    page.get_by_role("combobox", name="New …").select_option(label="character")
+    seen(page.get_by_role("heading", name="character.json"))
+    field(page, "Description").press_sequentially("A ferryman.")
+    seen(message(page, "A ferryman."))
+    page.keyboard.press("Control+s")
+    page.keyboard.press("Enter")
+    says(page.locator(".notices"), "character.json")
+    assert json.loads((folder / "character.json").read_bytes())["data"]["description"] == "A ferryman."
+
+
+def test_entries_are_moved_into_a_new_book(page: Any) -> None:
+    """Picked entries go to another book, and out of the one that they were in; it can be undone."""
+    page.get_by_role("combobox", name="New …").select_option(label="lorebook")
+    seen(page.get_by_role("heading", name="lorebook.json"))
+    page.get_by_role("button", name=BOOK).click()
+    page.get_by_role("checkbox", name="select: Fog").check()
+    page.get_by_role("combobox", name="To another book …").select_option(index=2)
+    has(page.locator(".entry"), 0)
+    page.get_by_role("button", name="lorebook.json", exact=False).last.click()
+    has(page.locator(".entry"), 1)

@@ -1,7 +1,7 @@
 /** The calls of the page: same origin, by the cookie of the session, JSON in and out. */
 
 import type {
-  Changes, Comparison, CompareRequest, Conflict, DraftRequest, FileContent, FileReply, FileView, LibraryView, LogPage, MetricsView, ProblemView, PublishRequest, ConflictEnd,
+  Changes, Comparison, CompareRequest, Conflict, EntriesCopy, EntryEdits, DraftRequest, FileContent, FileReply, FileView, Kind, LibraryView, LogPage, MetricsView, ProblemView, PublishRequest, ConflictEnd,
   ResolutionView, ResolutionRequest, RollbackRequest, Saved, TalkDelta, TalkEnd, TalkRequest, TemplateSummary, TemplateView, TierRequest, TierView,
   VaultNames, Wire, Workspace,
 } from "./types.ts";
@@ -67,6 +67,9 @@ async function sent<T>(path: string, content: Blob, type: string): Promise<T> {
 }
 
 export const addFile = (content: File): Promise<FileView> => sent(`files?name=${encodeURIComponent(content.name)}`, content, "application/octet-stream");
+export const repaint = (id: string, picture: File): Promise<FileReply> => sent(`${file(id)}/picture`, picture, "application/octet-stream");
+export const begin = (kind: Kind): Promise<FileView> => post(`files/new${query({ kind })}`);
+export const entries = (copy: EntriesCopy): Promise<EntryEdits> => post("entries", copy);
 export const openReplay = (content: Blob): Promise<Workspace> => sent("replay", content, "application/json");
 
 const template = (name: string): string => `library/templates/${encodeURIComponent(name)}`;

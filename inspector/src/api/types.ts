@@ -137,6 +137,18 @@ export interface ConflictEnd {
   readonly mine: readonly (readonly (string | number)[])[];
 }
 
+/** Entries of a file that are to be put into the lorebook of another, ``to``. */
+export interface EntriesCopy {
+  readonly file: string;
+  readonly paths: readonly (readonly (string | number)[])[];
+  readonly to: string;
+}
+
+/** The edits that do it; they are for whoever asked to make. */
+export interface EntryEdits {
+  readonly edits: readonly Edit[];
+}
+
 /** The file after it was saved; ``backup`` is the name of the original, kept beside it. */
 export interface Saved {
   readonly file: FileView;

@@ -4,8 +4,8 @@ import { SvelteMap } from "svelte/reactivity";
 
 import * as api from "../api/client.ts";
 import { Live, type LiveEvents, type LiveState, type Socket } from "../api/live.ts";
-import type { Edit, FileView, FindingView, InspectionView, LiveReply, OriginView, ConflictEnd, SettingsChange, SettingsView, SharedChange, VerdictView, Workspace } from "../api/types.ts";
-import { type Path, differences, startsWith, withEdit, withInserted, withoutValue, withValue } from "../format/paths.ts";
+import type { Edit, FileView, FindingView, InspectionView, Kind, LiveReply, OriginView, ConflictEnd, SettingsChange, SettingsView, SharedChange, VerdictView, Workspace } from "../api/types.ts";
+import { type Path, differences, startsWith, withEdit } from "../format/paths.ts";
 import { t } from "../words/words.svelte.ts";
 import { equal, updated } from "./update.ts";
 
@@ -193,29 +193,29 @@ class Session {
 
   /** Change the value at a place. */
   edit(file: string, path: Path, value: unknown): void {
-    this.#remember(file, path.join("\u0000"));
-    this.#set(file, (document) => withValue(document, path, value));
-    this.#live?.send([{ file, path, value }]);
+    this.applyAll([{ file, path, value }], path.join("\u0000"));
   }
 
   /** Change several values as one step. */
   editAll(file: string, changes: readonly { readonly path: Path; readonly value: unknown }[]): void {
-    if (!changes.length) return;
-    this.#remember(file, "");
-    this.#set(file, (document) => changes.reduce((done, { path, value }) => withValue(done, path, value), document));
-    this.#live?.send(changes.map(({ path, value }) => ({ file, path, value })));
+    this.applyAll(changes.map(({ path, value }) => ({ file, path, value })));
+  }
+
+  /** Make several edits of one file as one step; with a key those of one field join. */
+  applyAll(edits: readonly Edit[], key = ""): void {
+    const file = edits[0]?.file;
+    if (file === undefined) return;
+    this.#remember(file, key);
+    this.#set(file, (document) => edits.reduce(withEdit, document));
+    this.#live?.send(edits);
   }
 
   remove(file: string, path: Path): void {
-    this.#remember(file, "");
-    this.#set(file, (document) => withoutValue(document, path));
-    this.#live?.send([{ file, path, remove: true }]);
+    this.applyAll([{ file, path, remove: true }]);
   }
 
   insert(file: string, path: Path, value: unknown): void {
-    this.#remember(file, "");
-    this.#set(file, (document) => withInserted(document, path, value));
-    this.#live?.send([{ file, path, value, insert: true }]);
+    this.applyAll([{ file, path, value, insert: true }]);
   }
 
   /** Make a document another one by the smallest changes. */
@@ -225,11 +225,30 @@ class Session {
   }
 
   apply(fix: Edit): void {
-    void this.load(fix.file).then(() => {
-      if (fix.remove) this.remove(fix.file, fix.path);
-      else if (fix.insert) this.insert(fix.file, fix.path, fix.value);
-      else this.edit(fix.file, fix.path, fix.value);
-    });
+    void this.load(fix.file).then(() => this.applyAll([fix]));
+  }
+
+  /** Put entries into another book, and with `move` out of this one. */
+  async copyEntries(file: string, paths: readonly Path[], to: string, move: boolean): Promise<void> {
+    await this.settled();
+    await this.load(to);
+    this.applyAll((await api.entries({ file, paths, to })).edits);
+    // From the last, so that the indexes before it stay.
+    if (move) this.applyAll(paths.toReversed().map((path) => ({ file, path, remove: true })));
+  }
+
+  /** Begin a new file, and go to it. */
+  async begin(kind: Kind): Promise<void> {
+    await this.settled();
+    const file = await api.begin(kind);
+    await this.reload();
+    this.show(file.id, []);
+    this.#live?.send([]);
+  }
+
+  async repaint(id: string, picture: File): Promise<void> {
+    await this.settled();
+    this.#files([(await api.repaint(id, picture)).file]);
   }
 
   undo(): void {

@@ -39,6 +39,8 @@ from innkeeper.service.inspector.views.workspace import (
     Changes,
     Conflict,
     ConflictEnd,
+    EntriesCopy,
+    EntryEdits,
     FileContent,
     FileReply,
     FileView,
@@ -140,6 +142,9 @@ class Inspector:
             page("GET", "workspace", _ask("view"), "The files, the settings, what there is to choose from.", Workspace),
             page("GET", "inspection", _ask("inspection"), "The prompt and why it is as it is.", InspectionView),
             page("POST", "files", _add, "One more file, kept in memory.", FileView, body=BYTES, query=_NAME),
+            page("POST", "files/new", _begin, "A new file of a kind, kept in memory.", FileView, query=_KIND),
+            page("POST", "entries", _ask("entries"), "Entries for another book.", EntryEdits, body=EntriesCopy),
+            page("POST", f"{file}/picture", _repaint, "Another picture for a card.", FileReply, body=BYTES),
             page("GET", file, _ask("file"), "A working copy.", FileContent),
             page("GET", f"{file}/picture", _ask("picture"), "A card's picture.", "image/png"),
             page("GET", f"{file}/changes", _ask("changes"), "What saving would change.", Changes),
@@ -287,6 +292,14 @@ async def _revert(session: WorkspaceSession, web: Request, _: bytes) -> tuple[En
     return await session.revert(web.path_params["id"])
 
 
+async def _begin(session: WorkspaceSession, web: Request, _: bytes) -> tuple[EngineReply, bytes]:
+    return await session.begin(web.query_params.get("kind", ""))
+
+
+async def _repaint(session: WorkspaceSession, web: Request, body: bytes) -> tuple[EngineReply, bytes]:
+    return await session.repaint(web.path_params["id"], body)
+
+
 async def _resolve(session: WorkspaceSession, web: Request, body: bytes) -> tuple[EngineReply, bytes]:
     return await session.resolve(web.path_params["id"], body)
 
@@ -296,6 +309,7 @@ async def _open_replay(session: WorkspaceSession, _: Request, body: bytes) -> tu
 
 
 _TALK: Final = "Send the prompt: events delta, then end or error."
+_KIND: Final = {"kind": "character, lorebook, persona or preset"}
 _NAME: Final = {"name": "what the file is called"}
 _FORMAT: Final = {"format": "one of those that the workspace lists for it"}
 _DIALECT: Final = {"dialect": "one of the workspace's; the plan's own where left out"}

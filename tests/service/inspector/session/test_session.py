@@ -10,11 +10,15 @@ from typing import Any
 
 import pytest
 
+from innkeeper.content.character import Character
+from innkeeper.content.files.formats import open_card
+from innkeeper.content.files.png import blank_png, embed_in_png
 from innkeeper.service.errors import WorkerLostError
 from innkeeper.service.inspector.session import session as module
 from innkeeper.service.inspector.session.messages import EngineCall, EngineReply, WorkspaceOptions
 from innkeeper.service.inspector.session.process import EngineHere, EngineProcess
 from innkeeper.service.inspector.session.session import WorkspaceSession
+from innkeeper.service.inspector.workspace.beginnings import BEGINNINGS
 from innkeeper.service.inspector.workspace.disk import ChangedFileError, read_folder
 from tests.service.inspector.opened import EXAMPLES, OPTIONS, SETTINGS, session_of
 
@@ -276,5 +280,81 @@ def test_reverting_takes_what_is_on_the_disk(tmp_path: Path) -> None:
         await session.revert("f1")
         file, data = await view(session)
         assert (data["description"], file["changed"], file["conflict"]) == ("Theirs.", False, False)
+
+    asyncio.run(run())
+
+
+# ------------------------------------------------------------------------------------------------------------ beginnings
+
+
+@pytest.mark.parametrize("kind", BEGINNINGS)
+def test_a_file_is_begun_and_saved(kind: str, tmp_path: Path) -> None:
+    """It is of its kind, has nothing to find fault with, is to be saved, and has a name that nobody has."""
+
+    async def run() -> None:
+        session = session_of({}, tmp_path)
+        name = BEGINNINGS[kind][0]
+        (tmp_path / name).write_bytes(b"")
+        answer, body = await session.begin(kind)
+        assert answer.is_ok
+        file = json.loads(body)
+        assert (file["kind"], file["changed"], file["findings"]) == (kind, True, [])
+        assert file["name"] == f"{name.partition('.')[0]}-2.json"
+        await session.ask(EngineCall("open"), session.opening())
+        await session.save(file["id"])
+        assert (tmp_path / file["name"]).read_bytes() == session.files[file["id"]].data
+        _, body = await session.ask(EngineCall("file", file["id"]))
+        assert not json.loads(body)["file"]["changed"]
+
+    asyncio.run(run())
+
+
+WORLD = {"entries": {"4": {"uid": 4, "key": ["fog"], "content": "Fog.", "order": 7, "position": 4, "sticky": 2}}}
+IN_CARD = {"keys": ["reef"], "content": "Reef.", "insertion_order": 9, "enabled": True, "extensions": {"depth": 2}}
+
+
+def test_entries_go_into_another_book_in_its_words(tmp_path: Path) -> None:
+    """Between a file and a card, in both ways; what the edits make is read as the same entry."""
+    book = {"extensions": {}, "entries": [IN_CARD]}
+    files = {"world.json": json.dumps(WORLD).encode(), "ada.json": card(character_book=book)}
+
+    async def run() -> None:
+        session = session_of(files, tmp_path)
+        for file, path, to in (("f1", ["entries", "4"], "f2"), ("f2", ["data", "character_book", "entries", 0], "f1")):
+            body = json.dumps({"file": file, "paths": [path], "to": to}).encode()
+            answer, body = await session.ask(EngineCall("entries"), body)
+            assert answer.is_ok, body
+            answer, _ = await session.ask(EngineCall("live", "page"), body)
+            assert answer.is_ok
+        _, body = await session.ask(EngineCall("file", "f2"))
+        copied = json.loads(body)["document"]["data"]["character_book"]["entries"][1]
+        assert (copied["keys"], copied["insertion_order"]) == (["fog"], 7)
+        assert (copied["extensions"]["position"], copied["extensions"]["sticky"]) == (4, 2)
+        _, body = await session.ask(EngineCall("file", "f1"))
+        copied = json.loads(body)["document"]["entries"]["5"]
+        assert (copied["key"], copied["order"], copied["depth"]) == (["reef"], 9, 2)
+
+    asyncio.run(run())
+
+
+def test_a_card_gets_another_picture(tmp_path: Path) -> None:
+    """It is shown at once and written with the card, edits and all, also by a process that came later; no other file is one."""
+    image = blank_png(4, 6, 20)
+    png = embed_in_png(blank_png(), Character.of(card()))
+
+    async def run() -> None:
+        session = session_of({"ada.png": png}, tmp_path)
+        answer, _ = await session.repaint("f1", b"no picture")
+        assert not answer.is_ok
+        await typed(session, description="Mine.")
+        answer, _ = await session.repaint("f1", image)
+        assert answer.is_ok
+        await session.ask(EngineCall("open"), session.opening())
+        answer, _ = await session.save("f1")
+        assert answer.is_ok
+        saved = open_card((tmp_path / "ada.png").read_bytes())
+        assert saved.character.description == "Mine."
+        assert saved.image is not None
+        assert saved.image[16:24] == image[16:24]
 
     asyncio.run(run())

@@ -36,6 +36,8 @@ from innkeeper.service.inspector.views.workspace import (
     Changes,
     ConflictEnd,
     Edit,
+    EntriesCopy,
+    EntryEdits,
     FileContent,
     FileReply,
     FileView,
@@ -44,6 +46,7 @@ from innkeeper.service.inspector.views.workspace import (
     problem_body,
     problem_of,
 )
+from innkeeper.service.inspector.workspace.beginnings import copied_entries
 from innkeeper.service.inspector.workspace.working import WorkingFile
 from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 
@@ -100,7 +103,8 @@ class WorkspaceEngine:
     def _begin(self, opening: WorkspaceState) -> None:
         self._options, files = opening.options, []
         for opened in opening.files:
-            file = WorkingFile(opened.id, opened.name, opened.data, writable=opened.writable)
+            file = WorkingFile(opened.id, opened.name, opened.data, writable=opened.writable, fresh=opened.fresh)
+            file.image = opened.image
             if opened.copy is not None:
                 with suppress(InnkeeperError):
                     file.apply(Edit(file=opened.id, path=()), msgspec.json.decode(opened.copy))
@@ -122,8 +126,8 @@ class WorkspaceEngine:
         return _json(self.workspace.view(self._options))
 
     def add(self, call: EngineCall, body: bytes) -> EngineAnswer:
-        """One more file: its id in ``argument``, its name in ``detail``."""
-        file = WorkingFile(call.argument, call.detail, body, writable=call.flag)
+        """One more file: its id in ``argument``, its name in ``detail``; begun here where ``number`` is 1."""
+        file = WorkingFile(call.argument, call.detail, body, writable=call.flag, fresh=call.number > 0)
         self.workspace.add(file)
         return _json(self.workspace.file_view(file))
 
@@ -209,6 +213,18 @@ class WorkspaceEngine:
         if picture is None:
             raise UnknownNameError("picture", call.argument)
         return EngineReply(media_type="image/png"), picture
+
+    def repaint(self, call: EngineCall, body: bytes) -> EngineAnswer:
+        """Have another picture for a card."""
+        file = self.workspace.file(call.argument)
+        file.repaint(body)
+        return _json(FileReply(self.workspace.file_view(file)))
+
+    def entries(self, _: EngineCall, body: bytes) -> EngineAnswer:
+        """The edits that put entries into another book."""
+        request = decode(body, EntriesCopy)
+        source, target = self.workspace.file(request.file), self.workspace.file(request.to)
+        return _json(EntryEdits(copied_entries(source, request.paths, target)))
 
     def changes(self, call: EngineCall, _: bytes) -> EngineAnswer:
         """What saving would change."""
@@ -312,7 +328,7 @@ OPERATIONS: Final[dict[str, Callable[[WorkspaceEngine, EngineCall, bytes], Engin
     name: getattr(WorkspaceEngine, name)
     for name in (
         "open", "view", "add", "copies", "live", "leave", "lint", "inspection", "file", "picture", "changes", "revert",
-        "meet", "conflict", "resolve",
+        "meet", "conflict", "resolve", "repaint", "entries",
         "written", "saved", "export", "wire", "compare", "replay", "open_replay", "profile", "plan", "finish",
     )
 }  # fmt: skip

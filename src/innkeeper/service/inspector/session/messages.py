@@ -31,7 +31,10 @@ class EngineReply(msgspec.Struct, frozen=True, array_like=True):
 
 
 class OpenedFile(msgspec.Struct, frozen=True):
-    """A file as it was saved, where it was edited its document as it is now (JSON), and what else is on the disk."""
+    """A file as it was saved, where it was edited its document as it is now (JSON), and what else is on the disk.
+
+    ``fresh``: it was begun here and never saved. ``image``: the picture that the card goes into when it is saved.
+    """
 
     id: str
     name: str
@@ -39,6 +42,8 @@ class OpenedFile(msgspec.Struct, frozen=True):
     writable: bool = True
     copy: bytes | None = None
     theirs: bytes | None = None
+    fresh: bool = False
+    image: bytes | None = None
 
 
 class WorkspaceOptions(msgspec.Struct, frozen=True, kw_only=True):

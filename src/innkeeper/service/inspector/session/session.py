@@ -27,6 +27,7 @@ from innkeeper.service.inspector.session.messages import (
 from innkeeper.service.inspector.session.process import EngineProcess, Engines
 from innkeeper.service.inspector.views.exchanges import LiveShared, SharedChange
 from innkeeper.service.inspector.views.workspace import Conflict, ConflictEnd, FileView, Saved
+from innkeeper.service.inspector.workspace.beginnings import beginning
 from innkeeper.service.inspector.workspace.disk import ChangedFileError, save_new, save_over, stamp_of
 
 MAX_EDITS: Final = 500
@@ -55,13 +56,16 @@ class SessionFile:
         self.id, self.name, self.data, self.path = id, name, data, path
         self.copy: bytes | None = None
         self.theirs: bytes | None = None
+        self.fresh = False
+        self.image: bytes | None = None
         self.disk = data
         self.stamp = None if path is None else stamp_of(path)
 
     def saved(self, data: bytes) -> None:
         """Have these bytes, here and on the disk."""
         self.data = self.disk = data
-        self.copy = self.theirs = None
+        self.copy = self.theirs = self.image = None
+        self.fresh = False
         self.stamp = None if self.path is None else stamp_of(self.path)
 
     def changed_on_disk(self) -> bytes | None:
@@ -124,8 +128,10 @@ class WorkspaceSession:
     @property
     def size(self) -> int:
         """Bytes of files and edits."""
-        files = sum(len(file.data) + len(file.copy or b"") + len(file.theirs or b"") for file in self.files.values())
-        return files + sum(len(raw) for _, raw in self._edits)
+        held = [
+            each for file in self.files.values() for each in (file.data, file.copy, file.theirs, file.image) if each
+        ]
+        return sum(map(len, held)) + sum(len(raw) for _, raw in self._edits)
 
     def _add(self, name: str, data: bytes, path: Path | None = None) -> SessionFile:
         self._count += 1
@@ -137,7 +143,16 @@ class WorkspaceSession:
         """All that a process is started from."""
         writable = self.folder is not None
         files = tuple(
-            OpenedFile(file.id, file.name, file.data, file.path is not None or writable, file.copy, file.theirs)
+            OpenedFile(
+                file.id,
+                file.name,
+                file.data,
+                file.path is not None or writable,
+                file.copy,
+                file.theirs,
+                file.fresh,
+                file.image,
+            )
             for file in self.files.values()
         )
         return msgspec.msgpack.encode(
@@ -270,11 +285,27 @@ class WorkspaceSession:
 
     # ------------------------------------------------------------------------------------------------------------ files
 
-    async def add(self, name: str, data: bytes) -> tuple[EngineReply, bytes]:
+    async def begin(self, kind: str) -> tuple[EngineReply, bytes]:
+        """A new file of a kind, which is to be saved. Raises `UnknownNameError`, and `LimitError` as `add`."""
+        there = () if self.folder is None else await asyncio.to_thread(_names_in, self.folder)
+        return await self.add(*beginning(kind, [*(file.name for file in self.files.values()), *there]), fresh=True)
+
+    async def repaint(self, name: str, image: bytes) -> tuple[EngineReply, bytes]:
+        """Have another picture for a card. Raises `LimitError` where there is no room for it."""
+        self.admit(len(image))
+        answer, body = await self.ask(EngineCall("repaint", name), image)
+        if answer.is_ok:
+            self.file(name).image = image
+            self.share(RELOAD)
+        return answer, body
+
+    async def add(self, name: str, data: bytes, *, fresh: bool = False) -> tuple[EngineReply, bytes]:
         """One more file, in memory until it is saved. Raises `LimitError` where there is no room for it."""
         self.admit(len(data))
         file = self._add(name, data)
-        answer, body = await self.ask(EngineCall("add", file.id, file.name, flag=self.folder is not None), data)
+        file.fresh = fresh
+        call = EngineCall("add", file.id, file.name, number=int(fresh), flag=self.folder is not None)
+        answer, body = await self.ask(call, data)
         if not answer.is_ok:
             del self.files[file.id]
         self.share(RELOAD)
@@ -297,7 +328,7 @@ class WorkspaceSession:
         """A file as it is saved."""
         file = self.file(name)
         self._forget(name)
-        file.data, file.theirs = file.disk, None
+        file.data, file.theirs, file.image = file.disk, None, None
         answer = await self.ask(EngineCall("revert", name))
         self.share(RELOAD)
         return answer
@@ -342,3 +373,7 @@ class WorkspaceSession:
 
 RELOAD: Final = msgspec.json.encode(LiveShared(SharedChange(reload=True)))
 """What is sent when more than edits and settings have changed."""
+
+
+def _names_in(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]

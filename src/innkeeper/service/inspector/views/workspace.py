@@ -201,6 +201,20 @@ class ConflictEnd(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     mine: tuple[Path, ...] = ()
 
 
+class EntriesCopy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Entries of a file that are to be put into the lorebook of another, ``to``."""
+
+    file: str
+    paths: tuple[Path, ...]
+    to: str
+
+
+class EntryEdits(msgspec.Struct, frozen=True):
+    """The edits that do it; they are for whoever asked to make."""
+
+    edits: tuple[Edit, ...]
+
+
 class Saved(msgspec.Struct, frozen=True):
     """The file after it was saved; ``backup`` is the name of the original, kept beside it."""
 

@@ -61,10 +61,19 @@ _BINARY: Final = frozenset({"png", "apng", "charx", "byaf"})
 class WorkingFile:
     """A file with its edits. Raises nothing for what it holds: what cannot be read is of the kind ``other``, and says why."""
 
-    def __init__(self, id: str, name: str, data: bytes, *, writable: bool = True) -> None:  # noqa: A002 - the field's name
+    def __init__(
+        self,
+        id: str,  # noqa: A002 - the field's name
+        name: str,
+        data: bytes,
+        *,
+        writable: bool = True,
+        fresh: bool = False,
+    ) -> None:
         self.id, self.name, self.writable = id, name, writable
         self.changes_made = 0
         self.open(data)
+        self.fresh = fresh
 
     def open(self, data: bytes) -> None:
         """Begin with these bytes, as saved and as edited."""
@@ -76,6 +85,8 @@ class WorkingFile:
         self.text: str | None = None
         self.problem: InnkeeperError | None = None
         self.theirs: WorkingFile | None = None
+        self.fresh = False
+        self.image: bytes | None = None
         self._has_picture: bool | None = None
         self._text_findings: tuple[Finding, ...] = ()
         try:
@@ -109,7 +120,9 @@ class WorkingFile:
 
     @property
     def changed(self) -> bool:
-        """Whether it is edited and not saved."""
+        """Whether it is edited and not saved, or was never saved."""
+        if self.fresh or self.image is not None:
+            return True
         return self.tree is not self.saved_tree and bool(differences(self.saved_tree, self.tree))
 
     @property
@@ -144,6 +157,7 @@ class WorkingFile:
             self.open(self.theirs.data)
             return
         self.tree, self.asset, self.problem = self.saved_tree, self.saved_asset, None
+        self.image, self._has_picture = None, None
         self.changes_made += 1
 
     def _take(self, tree: Any, path: Path) -> None:
@@ -201,7 +215,10 @@ class WorkingFile:
             edits = {
                 path: value for path, value in differences(self.saved_tree, tree).items() if path not in theirs_alone
             }
+        image = self.image
         self.open(theirs.data)
+        if resolution.take != "theirs":
+            self.image = image
         if resolution.take == "mine":
             self._take(tree, ())
         for path, value in edits.items():
@@ -223,12 +240,12 @@ class WorkingFile:
 
     def to_bytes(self) -> bytes:
         """The file with its edits in it. Raises `UnsupportedError` where this form of file is only read."""
-        if self.tree is self.saved_tree:
+        if self.tree is self.saved_tree and self.image is None:
             return self.data
         if self.problem is not None:
             raise self.problem
         edits = differences(self.saved_tree, self.tree)
-        if not edits:
+        if not edits and self.image is None:
             return self.data
         if self.card is not None and self.card.kind in _BINARY:
             return self._card_bytes(edits)
@@ -243,7 +260,7 @@ class WorkingFile:
             hint = "export it as png, charx, v2 or v3"
             raise UnsupportedError(f"no card is written to a {card.kind if card else 'file'} file", hint=hint)
         character = read_character(card.character.document.replace(edits), lenient=True)
-        return card_bytes(card.with_character(character), "png" if card.kind == "apng" else card.kind)
+        return card_bytes(card.with_character(character), "png" if card.kind == "apng" else card.kind, image=self.image)
 
     def _chat_bytes(self, edits: dict[Path, Any]) -> bytes:
         chat: ChatLog = self.saved_asset or ChatLog()
@@ -316,10 +333,23 @@ class WorkingFile:
             raise WrongKindError("this is no card", found=self.kind)
         return card if self.tree is self.saved_tree else card.with_character(self.asset)
 
+    def repaint(self, image: bytes) -> None:
+        """Have another picture, a PNG, which is written when the card is saved.
+
+        Raises:
+            UnsupportedError: the file is no PNG card.
+            DamagedFileError: the picture is no PNG.
+        """
+        if self.card is None or self.card.kind not in {"png", "apng"}:
+            raise UnsupportedError("only a card in a picture gets another one", hint="export it as png first")
+        card_bytes(self.card, "png", image=image)
+        self.image, self._has_picture = image, None
+        self.changes_made += 1
+
     def picture(self) -> bytes | None:
         """The card's picture, where it is a PNG that was looked at; without what else is in the file."""
         try:
-            icon = None if self.card is None else self.card.icon()
+            icon = self.image or (None if self.card is None else self.card.icon())
         except InputError:
             return None
         if icon is None or not icon.startswith(PNG):
