@@ -78,8 +78,8 @@ def copied_entries(source: WorkingFile, paths: Iterable[Path], target: WorkingFi
         raise UsageError(f"{source.name if book is None else target.name} has no lorebook")
     if other.entries and other.spelling not in {Spelling.CARD, Spelling.WORLD}:
         raise UnsupportedError(f"no entry is written in the words of {other.spelling}", hint="export it as world first")
-    places, base = entry_paths(book), (*other.path, "entries")
-    entries = {places[id(entry.raw)]: entry for entry in book.entries if id(entry.raw) in places}
+    paths_of, base = entry_paths(book), (*other.path, "entries")
+    entries = {paths_of[id(entry.raw)]: entry for entry in book.entries if id(entry.raw) in paths_of}
     items = existing(target.tree, base)[1]
     edits = []
     for count, path in enumerate(paths):
