@@ -210,7 +210,8 @@ _PIECES: Final = [delta("The reef "), delta("is safe."), delta(None, "stop")]
 
 def _provider(request: httpx.Request) -> httpx.Response:
     """The answer of whichever provider is at the address."""
-    adapter = next((it.adapter for it in PROVIDERS.values() if request.url.host in it.base_url), "openai-chat")
+    host = request.url.netloc.decode()
+    adapter = next((it.adapter for it in PROVIDERS.values() if host in it.base_url), "openai-chat")
     wire = WIRES[adapter]
     streams = json.loads(request.content).get("stream") or "stream" in request.url.path
     said = _SUGGESTED if b"suggestedTraits" in request.content else _SAID

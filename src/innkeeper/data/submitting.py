@@ -67,7 +67,7 @@ LONGEST_WAIT: Final = 120.0
 """Seconds between two looks at most."""
 
 MAX_MISSED_LOOKS: Final = 30
-"""Looks one after the other that may fail, as where the network is gone, before the run ends (the error of the last)."""
+"""Looks one after the other that may fail, as where the network is gone, before the run ends (the last `ProviderError`)."""
 
 CLOCK_SKEW: Final = 600.0
 """Seconds by which a provider's clock may be behind ours."""
