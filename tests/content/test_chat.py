@@ -367,3 +367,12 @@ def test_limits(limit: str, data: bytes, lenient: bool) -> None:
 def test_many_messages() -> None:
     """Twenty thousand messages are no matter."""
     assert len(read_chat(lines(HEADER, *[USER] * 20_000)).messages) == 20_000
+
+
+def test_messages_for_a_prompt_are_made_once() -> None:
+    """A message that stays is the same object in the next turn's prompt; one that is edited is another."""
+    chat = ChatLog.of([{"name": "A", "is_user": True, "mes": "Hello"}, {"name": "B", "is_user": False, "mes": "Aye"}])
+    longer = chat.append(ChatMessage.create("user", "And?")).replace_message(1, chat.messages[1].replace(text="No"))
+    before, after = chat.to_messages(), longer.to_messages()
+    assert before[0] is after[0]
+    assert [message.content for message in after] == ["Hello", "No", "And?"]

@@ -19,6 +19,7 @@ from innkeeper.content.json.document import Document
 from innkeeper.content.json.json_asset import kind_of_json
 from innkeeper.content.json.record import as_text
 from innkeeper.content.json.text import decode_json, decode_text, encode_json
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import thaw
 from innkeeper.prompt.errors import FormatError, InputError, LimitError, UsageError, Where
 from innkeeper.prompt.message import Message
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 
 OURS: Final = "innkeeper"
 """The key of a chat's metadata for everything that SillyTavern has no field for."""
+
+
+MAX_PROMPT_MESSAGES: Final = 64 * 1024 * 1024
+"""Bytes of the messages of chats that a process keeps for the next turn (no error: they are made again)."""
 
 
 class BadLine(msgspec.Struct, frozen=True):
@@ -112,13 +117,12 @@ class ChatLog(msgspec.Struct, frozen=True, kw_only=True):
 
         The user's message of the build is not added: who sends it knows when. All that does not change keeps its bytes.
         """
+        local = {"variables": plan.variables.get("local") or self.metadata.get("variables")}
         if plan.stored is None:
-            carry = None if _is_empty(plan.carry) else {"carry": plan.carry}
-            local = plan.variables.get("local") or self.metadata.get("variables")
-            return self.with_metadata({"variables": local, OURS: carry})
+            return self.with_metadata({**local, OURS: None if _is_empty(plan.carry) else {"carry": plan.carry}})
         scans = plan.carry.get("scans") if isinstance(plan.carry, Mapping) else None
         ours = {OURS: {"carry": {"scans": scans}} if scans else None}
-        chat = self.with_metadata({**plan.stored.get("chat_metadata", {}), **ours})
+        chat = self.with_metadata({**local, **plan.stored.get("chat_metadata", {}), **ours})
         for index, text in plan.stored.get("messages", {}).items():
             chat = chat.replace_message(int(index), chat.messages[int(index)].replace(text=text))
         return chat
@@ -148,7 +152,7 @@ class ChatLog(msgspec.Struct, frozen=True, kw_only=True):
     def to_messages(self, *, hidden: bool = False) -> tuple[Message, ...]:
         """The messages for a prompt; those that are hidden only on demand."""
         chosen = (message for message in self.messages if hidden or not message.hidden)
-        return tuple(part for message in chosen for part in message.to_messages())
+        return tuple(part for message in chosen for part in _prompt_messages(message))
 
     def to_jsonl(self) -> bytes:
         """The chat as JSON lines: header, then messages, each byte for byte as read unless it was edited."""
@@ -167,6 +171,17 @@ class ChatLog(msgspec.Struct, frozen=True, kw_only=True):
         if not -len(self.messages) <= index < len(self.messages):
             raise UsageError(f"the chat has no message {index}", hint=f"it has {len(self.messages)} messages")
         return index % len(self.messages)
+
+
+_PROMPT_MESSAGES: Final[BoundedCache[int, tuple[Message, ...]]] = BoundedCache(items=65_536, size=MAX_PROMPT_MESSAGES)
+
+
+def _prompt_messages(message: ChatMessage) -> tuple[Message, ...]:
+    """Return what `ChatMessage.to_messages` makes of a message, which most turns of a chat have in common."""
+    cached = _PROMPT_MESSAGES.get(id(message))
+    if cached is not None:
+        return cached
+    return _PROMPT_MESSAGES.put(id(message), message.to_messages(), 2 * len(message.text), alive=message)
 
 
 def _is_empty(value: Any) -> bool:

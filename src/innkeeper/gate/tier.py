@@ -268,8 +268,9 @@ def _between(named: list[tuple[str, ScanFindings]]) -> tuple[Relation, ...]:
             least[key] = min(distance, least.get(key, distance))
     spoken = _spoken(named)
     described = [finding for name, finding in named if not _is_spoken(name)]
+    contexts = tuple(_placed(_contexts, spoken))
     for age, age_at, number in _placed(_ages, spoken):
-        for context, context_at, other in _placed(_contexts, spoken):
+        for context, context_at, other in contexts:
             if number != other:
                 distance = max(0, context_at.first - age_at.last, age_at.first - context_at.last)
                 least[age, context] = min(distance, least.get((age, context), distance))
