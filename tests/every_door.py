@@ -23,6 +23,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from innkeeper.budget import accounting
+from innkeeper.chat import Chat
 from innkeeper.cli.app.root import main
 from innkeeper.conversation import TurnInput, profile_turn
 from innkeeper.inference.adapters.adapter import ModelRequest
@@ -375,6 +376,24 @@ def ask_command(house: House, name: str, model: str) -> Seen:
     )
 
 
+def chat(house: House, name: str, model: str) -> Seen:
+    """`innkeeper.Chat`, over the request of the profile."""
+    case, file = CASES[name], _chat_file(house, name)
+    if case.has_picture:
+        raise RefusedError("a chat's message is a text; a picture comes in what was said before")
+    profile = open_profile(house.profile(name, model))
+    base = profile.request
+    request = base.with_(options={**base.options, **case.asked}, tools=case.tools or base.tools)
+    store, greeting = file[1] if file else None, profile.profile.greeting_number
+    with Chat(request=request, model=route_of(model), store=store, greeting=greeting) as talk:
+        talk.send(case.message).text()
+        assert talk.last is not None
+        plan = talk.last.plan
+    return Seen(
+        body=house.body(), fingerprint=plan.fingerprint(), tokens=_tokens(plan), notes=tuple(map(str, plan.notes))
+    )
+
+
 def _served(house: House, reply: Any, plan: str) -> Seen:
     """What a reply of a profile leads to: its plan, and the cost in the service's log."""
     facts = house.client.get(plan).json()
@@ -498,6 +517,7 @@ def page(house: House, name: str, model: str) -> Seen:
 DOORS: Final[Mapping[str, Door]] = {
     "build": build_command,
     "ask": ask_command,
+    "chat": chat,
     "completions": completions,
     "responses": responses,
     "messages": messages,

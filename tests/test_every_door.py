@@ -29,6 +29,7 @@ class Difference(NamedTuple):
 REFUSED: Final[Mapping[tuple[str, str], str]] = {
     ("build", "picture"): "a command's message is a text",
     ("ask", "picture"): "a command's message is a text",
+    ("chat", "picture"): "a chat's message is a text",
     ("roleplay", "picture"): "a turn's message is a text",
     ("roleplay", "tools"): "calls no tools",
     ("roleplay", "lorebook"): "those that the service has stored",

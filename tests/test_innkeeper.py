@@ -16,6 +16,7 @@ PUBLIC = [
     "BuildInputs",
     "BuildRequest",
     "Character",
+    "Chat",
     "ChatLog",
     "Client",
     "Context",

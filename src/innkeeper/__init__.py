@@ -12,6 +12,7 @@ from innkeeper.lazy import lazy_names  # before the others: it makes imports by 
 from innkeeper.version import VERSION
 
 if TYPE_CHECKING:
+    from innkeeper.chat import Chat as Chat
     from innkeeper.content import Character as Character
     from innkeeper.content import ChatLog as ChatLog
     from innkeeper.content import Lorebook as Lorebook
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
 __version__: Final = VERSION
 
 _HOMES: Final = {
+    "chat": ("Chat",),
     "content": (
         "Character",
         "ChatLog",

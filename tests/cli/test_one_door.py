@@ -10,12 +10,12 @@ import pytest
 from innkeeper.cli import main
 from innkeeper.cli.prompt.assets import AssetFiles
 from innkeeper.cli.talk import answering
-from innkeeper.cli.talk.answering import ModelHandle
 from innkeeper.cli.talk.conversation import TerminalChat
 from innkeeper.cli.talk.demo import demo_request
 from innkeeper.content.chat import ChatLog
 from innkeeper.content.files.loading import load_chat
 from innkeeper.conversation.conversation import Conversation
+from innkeeper.inference.client.model_handle import ModelHandle
 from innkeeper.prompt import BuildRequest, Plan
 from innkeeper.taverns import build
 from innkeeper.tokens import default_counter

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from innkeeper.cli.talk.answering import ModelHandle
 from innkeeper.cli.talk.conversation import begin_chat
 from innkeeper.content import OutputExistsError
 from innkeeper.content.chat import ChatLog
@@ -15,6 +14,7 @@ from innkeeper.content.chat_message import ChatMessage
 from innkeeper.content.files.loading import load_chat
 from innkeeper.content.files.saving import save_chat
 from innkeeper.conversation import ChatFile, ConversationStore
+from innkeeper.inference.client.model_handle import ModelHandle
 from innkeeper.prompt import BuildRequest
 from tests.cli.fakes import FakeModel
 from tests.shared import ROOT

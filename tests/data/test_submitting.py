@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
-from innkeeper.cli.talk.answering import plan_answer
 from innkeeper.content.errors import OutputExistsError
 from innkeeper.data import BatchSettings, RunOptions, Sender, SubmitOptions, Submitter, open_rows, run_batch
 from innkeeper.data.journal import ANSWERS, records_in
 from innkeeper.data.run import parts_of
 from innkeeper.data.submitting import LONGEST_WAIT, MAX_MISSED_LOOKS
 from innkeeper.inference.batches.batch import BatchWire
+from innkeeper.inference.client.model_handle import plan_answer
 from innkeeper.inference.errors import (
     BatchFailedError,
     BatchPendingError,

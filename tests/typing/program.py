@@ -5,7 +5,17 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from innkeeper import AsyncClient, AsyncPromptRunner, BuildRequest, Client, Message, Plan, PromptRunner, RunnerConfig
+from innkeeper import (
+    AsyncClient,
+    AsyncPromptRunner,
+    BuildRequest,
+    Chat,
+    Client,
+    Message,
+    Plan,
+    PromptRunner,
+    RunnerConfig,
+)
 from innkeeper.content import Character, ChatLog, Lorebook, load_character, load_chat, load_lorebook
 from innkeeper.inference import EchoServer, FakeClient, PromptResult
 from innkeeper.operations import CHAT, EVALUATE, EvaluateTier, TakeTurn
@@ -74,6 +84,19 @@ async def ask_async(base_url: str) -> PromptResult:
         return await runner.perform(await runner.build_request(config, message="Hello."))
 
 
+async def talk(card: Character) -> list[str]:
+    """A chat with a character: the pieces of a reply, a whole one, and what a keyword that there is not gets."""
+    chat = Chat(card, persona={"name": "Ansel"}, model=FakeClient("It is.", "It is not.", "Perhaps."))
+    pieces = [piece async for piece in chat.send("Is the reef safe?")]
+    reply: str = await chat.swipe()
+    speaker = "" if chat.last is None else chat.last.speaker
+    try:
+        Chat(card, lorebook=[])  # type: ignore[call-arg] # pyright: ignore[reportCallIssue]
+    except UsageError as error:
+        return [*pieces, reply, speaker, error.message]
+    return []
+
+
 def ask_service(base_url: str) -> tuple[bool, str]:
     """Replies of a service's operations have their types; a request of another operation has not the right one."""
     with Client(base_url) as client:
@@ -93,6 +116,7 @@ def main() -> list[str]:
     said += mistakes()
     with EchoServer("It is late.") as server:
         said += [ask(server.base_url).content, asyncio.run(ask_async(server.base_url)).content]
+    said += asyncio.run(talk(card))
     said.append(PromptRunner(FakeClient("Good.")).client.__class__.__name__)
     return said
 

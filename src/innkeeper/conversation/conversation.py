@@ -15,10 +15,10 @@ import msgspec
 from innkeeper.content.chat import ChatLog
 from innkeeper.content.chat_message import ChatMessage
 from innkeeper.conversation.reply import ReplyRules, ReplyStream, finished_reply
-from innkeeper.prompt import BuildRequest, Message, Plan, UnknownNameError, UsageError
+from innkeeper.prompt import BuildRequest, Message, Plan, Ports, UnknownNameError, UsageError
 from innkeeper.prompt.data import EMPTY
 from innkeeper.taverns import TAVERNS
-from innkeeper.taverns.participants import avatar_of, members_of, name_of, speakers_of
+from innkeeper.taverns.participants import avatar_of, cards_of, greetings_of, members_of, name_of, speakers_of
 
 Kind: TypeAlias = Literal["normal", "continue", "impersonate", "regenerate", "swipe"]
 """The kinds of turns, by the names of SillyTavern's generations."""
@@ -85,6 +85,40 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True):
     def shown(self) -> int:
         """The number of the alternative that is shown, from 1."""
         return ((self.chat.messages[-1].swipe_id or 0) if self.chat.messages else 0) + 1
+
+    @classmethod
+    def begun(
+        cls,
+        base: BuildRequest,
+        ports: Ports,
+        *,
+        chat: ChatLog | None = None,
+        greeting: int | None = 0,
+        alone: bool = False,
+        when: str,
+    ) -> Conversation:
+        """Return the conversation that goes on with ``chat``, or a new one with the character's greeting of this number, if any.
+
+        In a group each member greets. With ``alone`` a greeting has no alternatives, which are a build each. Raises `UsageError`
+        for a number that is no greeting's, and what a build raises.
+        """
+        if chat is not None:
+            base = base.with_(settings={**base.settings, "chat_metadata": chat.metadata})
+            stored = chat.metadata.get("variables")
+            if isinstance(stored, Mapping) and base.tavern != _SILLY:  # which reads its own
+                base = base.with_(variables={**base.variables, "local": {**base.variables.get("local", {}), **stored}})
+            return cls(base=base, chat=chat)
+        names = {"user_name": name_of(base.user, "User"), "character_name": name_of(base.character, "Assistant")}
+        new = cls(base=base, chat=ChatLog(header={**names, "create_date": when, "chat_metadata": {}}))
+        if greeting is None or not (new.members or base.character is not None):
+            return new
+        if not new.members:
+            texts = greetings_of(base, ports, greeting, alone=alone)
+            return new.greeted(texts, 0 if alone else greeting, when=when)
+        for index, card in enumerate(cards_of(base.group)):
+            texts = greetings_of(base.with_(group=None, character=card), ports, 0, alone=True)
+            new = new._with(speaker=index).greeted(texts, when=when)
+        return new
 
     # ------------------------------------------------------------------------------------------------------------- turns
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -49,7 +49,12 @@ class ChatFile:
         self._stamp: tuple[int, ...] = ()
 
     def load(self) -> ChatLog | None:
-        """Return the chat in the file; None without one. Raises what `load_chat` raises, and `UsageError`."""
+        """Return the chat in the file, the same where nothing has changed; None without one.
+
+        Raises what `load_chat` raises, and `UsageError`.
+        """
+        if self._written is not None and self._stamp and not self._is_shared and self._look() == self._stamp:
+            return self._written
         self._stamp, self._is_new = self._look(), self._is_empty()
         if self._is_new:
             return None
@@ -76,17 +81,14 @@ class ChatFile:
         if self._is_empty() or (before is None and not self._is_new):
             save_chat(self.path, chat, force=self._is_empty())
         elif before is None:
-            append_to_chat(self.path, *self._beyond_beginning(chat), chat=chat)
+            there = load_chat(
+                self.path, lenient=True
+            ).messages  # the beginning of another program, such as the greeting
+            append_to_chat(self.path, *chat.messages[same_beginning(chat.messages, there) :], chat=chat)
         elif chat.header is before.header and chat.messages and chat.messages[:-1] == before.messages:
             append_to_chat(self.path, chat.messages[-1], chat=before)
         else:
             save_chat(self.path, chat.append(*self._others(before)) if self._is_shared else chat, force=True)
-
-    def _beyond_beginning(self, chat: ChatLog) -> tuple[ChatMessage, ...]:
-        """The messages without those that the file of another program begins with, such as the greeting."""
-        there = load_chat(self.path, lenient=True).messages
-        pairs = takewhile(lambda pair: _words(pair[0]) == _words(pair[1]), zip(chat.messages, there, strict=False))
-        return chat.messages[sum(1 for _ in pairs) :]
 
     def _others(self, before: ChatLog) -> list[ChatMessage]:
         """The messages in the file that other programs wrote."""
@@ -110,6 +112,11 @@ class ChatFile:
 
     def _is_empty(self) -> bool:
         return not self.path.exists() or self.path.stat().st_size == 0
+
+
+def same_beginning(one: Sequence[ChatMessage], other: Sequence[ChatMessage]) -> int:
+    """Return how many first messages of two chats have the same speaker and text, such as a greeting."""
+    return sum(1 for _ in takewhile(lambda pair: _words(pair[0]) == _words(pair[1]), zip(one, other, strict=False)))
 
 
 def _words(message: ChatMessage) -> tuple[str, str, str]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.dialects.options import neutral
-from innkeeper.prompt.data import EMPTY, thaw
+from innkeeper.prompt.data import EMPTY
 
 if TYPE_CHECKING:
     from innkeeper.prompt import Payload, Plan
@@ -29,13 +29,6 @@ def answer_limit(plan: Plan, options: Mapping[str, Any] = EMPTY, *, default: int
         return {}
     reserved = (plan.request is not None and plan.request.reserved_tokens) or default
     return {"max_tokens": reserved} if reserved else {}
-
-
-def plan_options(plan: Plan, *, default: int = 0) -> dict[str, Any]:
-    """Return a plan's options by neutral names, with its stop strings and the limit of the answer (`answer_limit`)."""
-    options: dict[str, Any] = neutral(thaw(plan.options))
-    stop = {"stop": list(plan.stop)} if plan.stop else {}
-    return {**options, **stop, **answer_limit(plan, default=default)}
 
 
 def plan_payload(plan: Plan, dialect: str | None = None, **options: Any) -> Payload:

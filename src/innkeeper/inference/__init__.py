@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from innkeeper.inference.client.model_clients import AsyncRouteClient as AsyncRouteClient
     from innkeeper.inference.client.model_clients import ModelClient as ModelClient
     from innkeeper.inference.client.model_clients import RouteClient as RouteClient
+    from innkeeper.inference.client.model_handle import ModelHandle as ModelHandle
     from innkeeper.inference.client.portal import cancelled_by as cancelled_by
     from innkeeper.inference.errors import RequestCancelledError as RequestCancelledError
     from innkeeper.inference.errors import StreamCutError as StreamCutError
@@ -67,6 +68,7 @@ _HOMES: Final = {
     "client.clients": ("AsyncClient", "Client", "Retries"),
     "client.endpoint": ("Response",),
     "client.model_clients": ("AsyncModelClient", "AsyncRouteClient", "ModelClient", "RouteClient"),
+    "client.model_handle": ("ModelHandle",),
     "client.portal": ("cancelled_by",),
     "errors": ("RequestCancelledError", "StreamCutError"),
     "fake.provider": ("AsyncFakeClient", "EchoServer", "FakeClient"),

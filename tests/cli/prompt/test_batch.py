@@ -10,9 +10,9 @@ from pyarrow import parquet
 
 from innkeeper.cli.prompt import batch
 from innkeeper.cli.talk import answering
-from innkeeper.cli.talk.answering import ModelHandle
 from innkeeper.data import batch as data_batch
 from innkeeper.inference import EchoServer
+from innkeeper.inference.client.model_handle import ModelHandle
 from innkeeper.inference.routing.route import Route
 from tests.cli.running import Run
 from tests.inference.batches.providers import FakeOpenAI

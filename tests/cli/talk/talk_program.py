@@ -7,13 +7,13 @@ import time
 from collections.abc import Generator
 from pathlib import Path
 
-from innkeeper.cli.talk.answering import ModelHandle
 from innkeeper.cli.talk.conversation import TerminalChat
 from innkeeper.cli.talk.shell import Shell
 from innkeeper.content.chat import ChatLog
 from innkeeper.conversation.conversation import Conversation
 from innkeeper.conversation.store import ChatFile
 from innkeeper.inference.adapters.adapter import ModelRequest
+from innkeeper.inference.client.model_handle import ModelHandle
 from innkeeper.inference.response.events import ModelEvent, TextDelta
 from tests.cli.fakes import FakeModel
 from tests.cli.talk.test_shell import BASE, build

@@ -9,7 +9,7 @@ import pytest
 
 from innkeeper.cli.app.root import main
 from innkeeper.cli.talk import answering
-from innkeeper.cli.talk.answering import ModelHandle
+from innkeeper.inference.client.model_handle import ModelHandle
 from innkeeper.tokens import default_counter
 from tests.cli.fakes import FakeModel
 from tests.shared import ROOT

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from innkeeper.cli.talk.answering import ModelHandle, open_model
 from innkeeper.cli.talk.conversation import TerminalChat
 from innkeeper.content.chat import ChatLog
 from innkeeper.content.files.loading import load_chat
@@ -16,6 +15,7 @@ from innkeeper.conversation.conversation import Conversation, Kind
 from innkeeper.conversation.store import ChatFile
 from innkeeper.dialects import DIALECTS
 from innkeeper.inference.client.clients import Client
+from innkeeper.inference.client.model_handle import ModelHandle, open_model
 from innkeeper.inference.local import model as local
 from innkeeper.inference.local.model import LocalModel
 from innkeeper.inference.routing.route import Route
@@ -77,7 +77,7 @@ def test_turns() -> None:
     """Each turn sends the chat so far and the new message, and adds both sides to the chat."""
     model, heard = FakeModel("Good evening, Ansel.", "Two."), list[str]()
     chat = talk(model)
-    chat.greet(["Come in."])
+    chat.keep(chat.conversation.greeted(["Come in."], when="2026-01-15"))
     assert chat.take("normal", heard.append, "Hello") == "Good evening, Ansel."
     assert "".join(heard) == "Good evening, Ansel."
     chat.take("normal", hear, "How many?")
@@ -132,7 +132,7 @@ def test_file_grows(tmp_path: Path) -> None:
     path = tmp_path / "chats" / "new.jsonl"
     path.parent.mkdir()
     chat = talk(FakeModel("Yes."), path=path)
-    chat.greet(["Come in.", "Mind the step."])
+    chat.keep(chat.conversation.greeted(["Come in.", "Mind the step."], when="2026-01-15"))
     chat.take("normal", hear, "Hello")
     lines = stored(path)
     assert lines[0] == HEADER
@@ -195,7 +195,7 @@ def test_again(act: Kind, tavern: str, history: list[str], message: str, generat
         build,
         now=lambda: NOW,
     )
-    chat.greet(["a"])
+    chat.keep(chat.conversation.greeted(["a"], when="2026-01-15"))
     chat.take("normal", hear, "Hello")
     chat.take(act, hear)
     request = build.requests[-1]
@@ -224,7 +224,7 @@ def test_swipes(tmp_path: Path) -> None:
 def test_swipe_that_is_not_there(number: int) -> None:
     """Only alternatives that exist can be shown."""
     chat = talk(FakeModel())
-    chat.greet(["a", "b", "c"])
+    chat.keep(chat.conversation.greeted(["a", "b", "c"], when="2026-01-15"))
     with pytest.raises(UsageError, match="no alternative"):
         chat.conversation.with_alternative(number)
 
@@ -232,7 +232,7 @@ def test_swipe_that_is_not_there(number: int) -> None:
 def test_greetings_are_alternatives() -> None:
     """Until the user speaks, the greetings can be leafed through."""
     chat = talk(FakeModel())
-    chat.greet(["a", "b"], shown=1)
+    chat.keep(chat.conversation.greeted(["a", "b"], shown=1, when="2026-01-15"))
     assert (texts(chat), chat.conversation.is_greeting, chat.conversation.shown) == ([("assistant", "b")], True, 2)
     chat.keep(chat.conversation.with_alternative(1))
     chat.take("normal", hear, "Hello")
@@ -246,7 +246,7 @@ def test_nothing_to_answer(act: Kind) -> None:
     chat = talk(FakeModel())
     with pytest.raises(UsageError):
         chat.take(act, hear)
-    chat.greet(["a"])
+    chat.keep(chat.conversation.greeted(["a"], when="2026-01-15"))
     with pytest.raises(UsageError):
         chat.take(act, hear)
 

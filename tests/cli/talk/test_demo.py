@@ -10,9 +10,9 @@ import pytest
 
 import innkeeper
 from innkeeper.cli.app.root import main
-from innkeeper.cli.talk import answering
 from innkeeper.cli.talk import demo as demo_module
-from innkeeper.cli.talk.answering import ModelHandle
+from innkeeper.inference.client import model_handle
+from innkeeper.inference.client.model_handle import ModelHandle
 from innkeeper.inference.local import weights as local_models
 from innkeeper.inference.local.weights import DEFAULT_MODEL, LocalModelFile, list_models
 from innkeeper.lazy import install_line
@@ -30,7 +30,9 @@ def model(monkeypatch: pytest.MonkeyPatch) -> FakeModel:
     found = FakeModel("The reef is never safe, Ansel.")
     file = LocalModelFile("small", Path("small.gguf"), "ok", 98_000_000)
     monkeypatch.setattr(local_models, "install_model", lambda: file)
-    monkeypatch.setattr(answering, "open_model", lambda *_, **__: ModelHandle(found, "small", 2048, default_counter()))
+    monkeypatch.setattr(
+        model_handle, "open_model", lambda *_, **__: ModelHandle(found, "small", 2048, default_counter())
+    )
     stand_in(monkeypatch)
     return found
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from innkeeper.cli.app.render import console
-from innkeeper.cli.talk.answering import ModelHandle
 from innkeeper.cli.talk.conversation import TerminalChat
 from innkeeper.cli.talk.shell import COMMANDS, RECENT, Shell, offered
 from innkeeper.content.chat import ChatLog
@@ -17,6 +16,7 @@ from innkeeper.content.chat_message import ChatMessage
 from innkeeper.conversation.conversation import Conversation
 from innkeeper.conversation.store import ChatFile
 from innkeeper.dialects import DIALECTS
+from innkeeper.inference.client.model_handle import ModelHandle
 from innkeeper.lore import Reason, Verdict
 from innkeeper.prompt import Block, BuildRequest, Message, Plan, Ports, ProviderError
 from tests.cli.fakes import FakeModel

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from innkeeper.cli.talk.answering import ModelHandle
 from innkeeper.cli.talk.conversation import TerminalChat
 from innkeeper.cli.talk.tools import load_function
 from innkeeper.content.chat import ChatLog
 from innkeeper.conversation.conversation import Conversation
 from innkeeper.inference import EchoServer, FakeClient, FakeReply, Fault, Toolbox
 from innkeeper.inference.client.model_clients import RouteClient
+from innkeeper.inference.client.model_handle import ModelHandle
 from innkeeper.inference.routing.route import Route
 from innkeeper.prompt import BuildRequest, InnkeeperError, UnavailableError, UsageError
 from tests.cli.running import Run
@@ -177,7 +177,7 @@ def tide(harbour: str) -> str:
 def test_the_first_request_is_the_plan() -> None:
     """What is asked first are the messages of the plan, tools counted; it is explained and kept like any other."""
     conversation, client = talk("Hello.")
-    conversation.greet(["Come in."])
+    conversation.keep(conversation.conversation.greeted(["Come in."], when="2026-01-15"))
     conversation.take("normal", NOTHING, "When?")
     assert conversation.plan is not None
     assert client.requests[0]["messages"] == conversation.plan.to_messages("openai")

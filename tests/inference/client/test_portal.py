@@ -10,6 +10,7 @@ import sys
 import threading
 import traceback
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from contextvars import ContextVar
 from typing import Any
 
@@ -20,6 +21,7 @@ from innkeeper.inference.client.portal import cancelled_by, in_thread, portal
 from innkeeper.inference.errors import HttpError, RequestCancelledError
 from innkeeper.inference.fake.provider import EchoServer
 from innkeeper.inference.fake.script import Fault
+from innkeeper.prompt import UsageError
 
 HELLO = [{"role": "user", "content": "Hello"}]
 PATIENCE = 120.0
@@ -251,3 +253,41 @@ def test_in_thread() -> None:
     assert portal().call(in_thread(threading.get_ident)) != threading.get_ident()
     with pytest.raises(RuntimeError, match="StopIteration"):
         portal().call(in_thread(fail))
+
+
+class TestRelay:
+    """What is made in the portal's loop comes to the caller's."""
+
+    @staticmethod
+    async def _numbers(ended: threading.Event, *, fails: bool = False) -> AsyncGenerator[int]:
+        try:
+            for number in range(3):
+                yield number
+            if fails:
+                raise UsageError("no more")
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    def test_an_error_is_raised_as_it_is(self) -> None:
+        """After everything before it."""
+        seen, ended = list[int](), threading.Event()
+
+        async def read() -> None:
+            async for number in portal().relay(self._numbers(ended, fails=True)):
+                seen.append(number)
+
+        with pytest.raises(UsageError, match="no more"):
+            asyncio.run(read())
+        assert seen == [0, 1, 2]
+
+    def test_leaving_early_ends_it(self) -> None:
+        """Also where it waits for what never comes."""
+        ended = threading.Event()
+
+        async def read() -> int:
+            async with aclosing(portal().relay(self._numbers(ended))) as numbers:
+                return await anext(numbers)
+
+        assert asyncio.run(read()) == 0
+        assert ended.wait(60)

@@ -9,8 +9,8 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from innkeeper.cli.talk.answering import ModelHandle
 from innkeeper.conversation import TurnInput, profile_turn
+from innkeeper.inference.client.model_handle import ModelHandle
 from innkeeper.inference.requests.request import request_for
 from innkeeper.inference.routing.route import Route
 from innkeeper.prompt import BuildRequest, FrozenDict

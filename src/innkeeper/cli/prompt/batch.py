@@ -16,9 +16,9 @@ from innkeeper.cli.prompt.asset_options import asset_options
 from innkeeper.cli.settings import completion
 
 if TYPE_CHECKING:
-    from innkeeper.cli.talk.answering import ModelHandle
     from innkeeper.data.batch import BatchSettings
     from innkeeper.data.summary import Summary
+    from innkeeper.inference.client.model_handle import ModelHandle
 
 
 def row_options(command: F) -> F:

@@ -16,9 +16,9 @@ from innkeeper.cli.prompt.batch import row_options, row_progress, settings_for
 from innkeeper.cli.settings import completion
 
 if TYPE_CHECKING:
-    from innkeeper.cli.talk.answering import ModelHandle
     from innkeeper.data.sending import Sender
     from innkeeper.data.submitting import Submitter
+    from innkeeper.inference.client.model_handle import ModelHandle
 
 
 @click.command(
@@ -77,9 +77,9 @@ def submit(rows: tuple[str, ...], *, output: str, force: bool, as_json: bool, **
     The same command, given again, goes on where it was stopped, and submits nothing twice; with --no-wait it exits with 75 as
     long as batches are under way. Rows without an answer are submitted again.
     """
-    from innkeeper.cli.talk.answering import plan_answer
     from innkeeper.data.submitting import SubmitOptions, Submitter
     from innkeeper.inference.batches.wires import batches_of
+    from innkeeper.inference.client.model_handle import plan_answer
 
     def show(done: int, total: int) -> None:
         if not as_json and sys.stderr.isatty():

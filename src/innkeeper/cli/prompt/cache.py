@@ -119,7 +119,7 @@ def simulate(
 
 def _checked(request: BuildRequest) -> CacheSimulation:
     """Simulate a chat with the local model, and send it every turn."""
-    from innkeeper.cli.talk.answering import open_local, served_tokens
+    from innkeeper.inference.client.model_handle import open_local, served_tokens
     from innkeeper.inference.local.shared import LOCAL
     from innkeeper.taverns.cache_simulation import simulate_cache
 

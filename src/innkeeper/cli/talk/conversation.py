@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
 import msgspec
 
 from innkeeper.budget import accounting, cache_plan
-from innkeeper.cli.talk.answering import ModelHandle, PlanAnswer, served_tokens
 from innkeeper.cli.talk.log import RecordedTurn, TalkState, TurnRecorder
 from innkeeper.content.chat import ChatLog
 from innkeeper.content.files.saving import save_chat
 from innkeeper.conversation.client_turn import settled_request
 from innkeeper.conversation.conversation import Conversation, ConversationTurn, Kind
 from innkeeper.conversation.store import ChatFile, ConversationStore
+from innkeeper.inference.client.model_handle import ModelHandle, PlanAnswer, served_tokens
 from innkeeper.prompt import BuildRequest, InnkeeperError, Note, Plan, Ports, utc_now
 from innkeeper.taverns import build as build_plan
-from innkeeper.taverns.participants import cards_of, greetings_of, name_of
 
 if TYPE_CHECKING:
     from innkeeper.budget import Accounting
@@ -96,10 +96,6 @@ class TerminalChat:
         if kind != "impersonate":
             self.keep(self.conversation)
         return text
-
-    def greet(self, greetings: Sequence[str], shown: int = 0) -> None:
-        """Begin an empty chat with one of the character's greetings; the others are its alternatives."""
-        self.keep(self.conversation.greeted(greetings, shown, when=self._when()))
 
     def keep(self, conversation: Conversation) -> None:
         """Go on with this conversation, and keep it in store and log."""
@@ -183,7 +179,7 @@ class TerminalChat:
     def _asked(self, turn: ConversationTurn, hear: Callable[[str], Any], on_calls: Callable[[], Any]) -> PlanAnswer:
         """Let the model answer a plan, with tools if there are any."""
         if self.tools is None or not self._offered(turn.plan.request.generation if turn.plan.request else "normal"):
-            return self.handle.answer(turn.plan, hear)
+            return self.handle.answer(turn.plan, hear, lambda text: click.echo(f"innkeeper: {text}", err=True))
         from innkeeper.cli.talk.tools import answer_with_tools
 
         return answer_with_tools(turn.speaking_plan, turn.before, self.handle, self.tools, hear, on_calls)
@@ -233,17 +229,9 @@ def begin_chat(
     """
     base, settled = settled_request(request, msgspec.structs.replace(handle.turn, seed=request.seed))
     known = known or (None if store is None else store.load())
-    if known is not None:
-        base = base.with_(settings={**base.settings, "chat_metadata": known.metadata})
-    names = {"user_name": name_of(base.user, "User"), "character_name": name_of(base.character, "Assistant")}
-    fresh = ChatLog(header={**names, "create_date": utc_now().isoformat(timespec="seconds"), "chat_metadata": {}})
-    talk = TerminalChat(Conversation(base=base, chat=known or fresh), handle, store=store, notes=(*notes, *settled))
-    if known is not None or greeting is None:
-        return talk
-    if talk.conversation.members:
-        for index, card in enumerate(cards_of(base.group)):  # each member greets
-            talk.conversation = msgspec.structs.replace(talk.conversation, speaker=index)
-            talk.greet(greetings_of(talk.base.with_(group=None, character=card), handle.ports, 0, alone=True))
-    elif base.character is not None:
-        talk.greet(greetings_of(base, handle.ports, greeting, alone=alone), 0 if alone else greeting)
+    when = utc_now().isoformat(timespec="seconds")
+    conversation = Conversation.begun(base, handle.ports, chat=known, greeting=greeting, alone=alone, when=when)
+    talk = TerminalChat(conversation, handle, store=store, notes=(*notes, *settled))
+    if known is None and conversation.chat.messages:
+        talk.keep(conversation)
     return talk

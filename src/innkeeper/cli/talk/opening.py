@@ -17,11 +17,11 @@ from innkeeper.cli.settings.settings import SETTINGS, SettingValue, UserSettings
 from innkeeper.prompt.errors import UsageError
 
 if TYPE_CHECKING:
-    from innkeeper.cli.talk.answering import ModelHandle
     from innkeeper.cli.talk.conversation import TerminalChat
     from innkeeper.cli.talk.log import LoggedState
     from innkeeper.content.chat import ChatLog
     from innkeeper.inference.adapters.adapter import ModelRequest
+    from innkeeper.inference.client.model_handle import ModelHandle
     from innkeeper.prompt import BuildRequest
 
 
@@ -110,7 +110,8 @@ class SessionStart:
 
     def dry(self) -> TerminalChat:
         """Return the conversation without a model."""
-        from innkeeper.cli.talk.answering import ModelHandle, Nobody
+        from innkeeper.cli.talk.answering import Nobody
+        from innkeeper.inference.client.model_handle import ModelHandle
 
         name, window = self.choice.wire_name or self.choice.name, self.request.context_window
         return self._talk(ModelHandle(Nobody(), name, window, route=self.choice.route))

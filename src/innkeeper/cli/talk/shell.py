@@ -17,7 +17,7 @@ from innkeeper.prompt.text import printable, shorten
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from innkeeper.cli.talk.answering import ModelHandle
+    from innkeeper.inference.client.model_handle import ModelHandle
 
 
 RECENT: Final = 6

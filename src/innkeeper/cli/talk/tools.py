@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from innkeeper.cli.talk.answering import ModelHandle, PlanAnswer
+from innkeeper.inference.client.model_handle import ModelHandle, PlanAnswer
 from innkeeper.prompt.errors import InnkeeperError, UnavailableError, UsageError, Where
 from innkeeper.prompt.text import printable, shorten
 

@@ -435,6 +435,10 @@ class Client:
         """
         yield from portal().iterate(self._client.events(request))
 
+    def events_async(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
+        """Do as `events` for a program's own event loop. Leaving it early (its ``aclose``) closes the connection."""
+        return portal().relay(self._client.events(request))
+
     def chat_completions(self, **request: Any) -> Response:
         """Send one chat completion request as it is and return the whole answer. For streams see `chat_stream`."""
         return portal().call(self._client.chat_completions(**request))

@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
@@ -121,6 +121,41 @@ class Portal:
                 yield item
         finally:
             self.finish(_close(items))
+
+    async def relay(self, items: AsyncGenerator[T]) -> AsyncGenerator[T]:
+        """Give what ``items`` gives in this portal's loop to the loop of the caller, which no thread waits for.
+
+        Leaving it early cancels ``items``.
+        """
+        import asyncio
+
+        loop, arrived = asyncio.get_running_loop(), asyncio.Queue[tuple[Any, BaseException | None]]()
+
+        def pass_on(item: Any, error: BaseException | None = None) -> None:
+            with suppress(RuntimeError):  # the caller's loop is closed: nobody reads any more
+                loop.call_soon_threadsafe(arrived.put_nowait, (item, error))
+
+        async def pump() -> None:
+            try:
+                async with aclosing(items):
+                    async for item in items:
+                        pass_on(item)
+            except BaseException as error:
+                pass_on(_END, error)
+                raise
+            pass_on(_END)
+
+        work = asyncio.run_coroutine_threadsafe(pump(), self._loop)
+        try:
+            while True:
+                item, error = await arrived.get()
+                if error is not None:
+                    raise error
+                if item is _END:
+                    return
+                yield item
+        finally:
+            work.cancel()
 
 
 async def _next(items: AsyncGenerator[T]) -> Any:

@@ -54,11 +54,6 @@ class RouteTrace(msgspec.Struct, frozen=True, kw_only=True):
     skipped: Mapping[str, int] = EMPTY
 
     @property
-    def is_estimated(self) -> bool:
-        """Whether some of what was spent is an estimate."""
-        return any(step.cost_source == "estimate" for step in self.steps)
-
-    @property
     def degraded(self) -> tuple[str, ...]:
         """Why the answer is a makeshift; empty where it is not."""
         if not self.steps or self.ended != "answered":

@@ -120,12 +120,6 @@ class Selected:
         """The extensions that are switched off."""
         return frozenset(filter(None, map(text_of, list_of(self.extensions.get("disabledExtensions")))))
 
-    @property
-    def preset_name(self) -> str:
-        """The name of the preset that is on, by which its scripts are allowed."""
-        own = self.text_settings.get("preset") if self.is_text else self.chat_settings.get("preset_settings_openai")
-        return text_of(own)
-
     def preset(self, folder: UserFolder) -> Mapping[str, Any]:
         """The settings of chat completion, with the prompts that SillyTavern adds where there are none."""
         prompts = list_of(self.chat_settings.get("prompts"))
