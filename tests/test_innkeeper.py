@@ -17,6 +17,7 @@ PUBLIC = [
     "BuildRequest",
     "Character",
     "Chat",
+    "ChatDatabase",
     "ChatLog",
     "Client",
     "Context",

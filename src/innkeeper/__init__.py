@@ -13,6 +13,7 @@ from innkeeper.version import VERSION
 
 if TYPE_CHECKING:
     from innkeeper.chat import Chat as Chat
+    from innkeeper.chat import ChatDatabase as ChatDatabase
     from innkeeper.content import Character as Character
     from innkeeper.content import ChatLog as ChatLog
     from innkeeper.content import Lorebook as Lorebook
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
 __version__: Final = VERSION
 
 _HOMES: Final = {
-    "chat": ("Chat",),
+    "chat": ("Chat", "ChatDatabase"),
     "content": (
         "Character",
         "ChatLog",

@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from innkeeper.inference import EchoServer, Fault
+from tests.library.conftest import Fresh
 from tests.shared import ROOT
 
 PAGE = ROOT / "docs" / "using" / "a-chat-application.md"
@@ -61,9 +62,9 @@ def _environ() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT / "src")}
 
 
-def test_the_application(tmp_path: Path) -> None:
+def test_the_application(fresh: Fresh, tmp_path: Path) -> None:
     """A turn, an answer more, the reasons, a branch; a failure; and a restart that goes on."""
-    database = str(tmp_path / "chats")
+    database = fresh(bare=True)
     answers = ("At low water, yes.", "Never.", Fault.status(400), "On the ebb.")
     with EchoServer(*answers) as provider:
         model = f"{provider.base_url}:big"

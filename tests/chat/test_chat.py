@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from innkeeper.chat import Chat, ChatFolder
+from innkeeper.chat import Chat, ChatDatabase, ChatFolder
 from innkeeper.chat.chat import STOPPED
 from innkeeper.cli.app.root import main
 from innkeeper.content.chat import ChatLog
@@ -216,13 +216,16 @@ def test_a_plan_is_that_of_a_build_from_nothing(tavern: str) -> None:
         assert Session(request, ports).plan().fingerprint() == plan.fingerprint()
 
 
-@pytest.fixture(params=["file", "folder", "own"])
+@pytest.fixture(params=["file", "folder", "sqlite", "shared", "own"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Any]:
     """Each kind of store, opened anew by each process."""
+    shared = ChatDatabase.open(tmp_path / "shared.db")
     folder = ChatFolder(tmp_path / "own")
     kinds = {
         "file": lambda: tmp_path / "evening.jsonl",
         "folder": lambda: tmp_path / "chats",
+        "sqlite": lambda: f"sqlite:///{tmp_path}/chats.db",
+        "shared": lambda: shared,
         "own": lambda: folder.named("evening"),
     }
     return kinds[request.param]

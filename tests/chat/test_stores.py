@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from innkeeper.chat.database import ChatDatabase
 from innkeeper.chat.stores import ChatFolder, ChatMemory, NamedChats, open_store
 from innkeeper.content.chat import ChatLog
 from innkeeper.conversation import ChatFile, ConversationStore
@@ -29,6 +30,7 @@ CASES: list[tuple[Any, type | None]] = [
     ("evening.jsonl", ChatFolder),
     (Path("evening.jsonl"), ChatFolder),
     ("chats", ChatFolder),
+    ("sqlite:///chats.db", ChatDatabase),
     (ChatMemory(), ChatMemory),
     (OneChat(), None),
 ]
@@ -46,6 +48,9 @@ def test_a_chat_is_kept_where_it_is_said(
     if isinstance(store, ChatFile):
         assert store.path == (Path("chats") if location == "chats" else Path()) / "evening.jsonl"
         assert store.path.exists()
+    if isinstance(stores, ChatDatabase):
+        assert stores.names() == ("evening",)
+        stores.close()
 
 
 @pytest.mark.parametrize("name", ["", "..", "../x", "a/b", ".hidden", "a\0b"])

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from innkeeper.chat.chat import AnsweredTurn as AnsweredTurn
     from innkeeper.chat.chat import Chat as Chat
     from innkeeper.chat.chat import StreamedReply as StreamedReply
+    from innkeeper.chat.database import ChatDatabase as ChatDatabase
     from innkeeper.chat.inputs import ChatInputs as ChatInputs
     from innkeeper.chat.stores import ChatFolder as ChatFolder
     from innkeeper.chat.stores import ChatMemory as ChatMemory
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _HOMES: Final = {
     "chat": ("AnsweredTurn", "Chat", "StreamedReply"),
+    "database": ("ChatDatabase",),
     "inputs": ("ChatInputs",),
     "stores": ("ChatFolder", "ChatMemory", "NamedChats"),
 }

@@ -87,8 +87,8 @@ class Chat:
     Args:
         card: the character, or a list of those of a group.
         model: ``PROVIDER:MODEL``, ``local``, ``http://ADDRESS:MODEL``, a `Route`, a client, or a `ModelHandle` that chats share.
-        store: a file (``.jsonl``), a folder, a store of your own; in memory where left out.
-        name: which chat of a folder or a store of many.
+        store: a file (``.jsonl``), a folder, the URL of a database, a store; in memory where left out.
+        name: which chat of a folder or a database.
         greeting: the number of the card's greeting that a new chat begins with, None for none.
         key: the provider's key, by default ``INNKEEPER_API_KEY``.
         clock: what tells the time.

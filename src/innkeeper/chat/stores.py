@@ -1,4 +1,4 @@
-"""Stores of many chats, each with a name: a folder of files, or one of a program's own."""
+"""Stores of many chats, each with a name: a folder of files, a database, or one of a program's own."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Final, Protocol, TypeAlias, runtime_checkable
 
 from innkeeper.content.chat import ChatLog
 from innkeeper.conversation.store import ChatFile, ConversationStore
+from innkeeper.lazy import require
 from innkeeper.prompt.errors import UsageError
 
 ENDING: Final = ".jsonl"
@@ -27,7 +28,7 @@ class NamedChats(Protocol):
 
 
 ChatLocation: TypeAlias = str | os.PathLike[str] | NamedChats | ConversationStore[ChatLog] | None
-"""Where a chat is kept: a file, a folder, a store, or nowhere but in memory."""
+"""Where a chat is kept: a file, a folder, the URL of a database, a store, or nowhere but in memory."""
 
 
 class ChatFolder:
@@ -71,15 +72,19 @@ def open_store(
 ) -> tuple[NamedChats | None, ConversationStore[ChatLog]]:
     """Return the store of a chat, and the stores that it is one of, where there are such.
 
-    A path that ends with ``.jsonl`` is a file, any other a folder. Raises `UsageError`.
+    A path that ends with ``.jsonl`` is a file, any other a folder; a text with ``://`` is the URL of a database. Raises
+    `UsageError`, and what opening a database raises.
     """
     if location is None:
         location = ChatMemory()
     elif isinstance(location, (str, os.PathLike)):
         text = os.fspath(location)
         if "://" in text:
-            raise UsageError(f"no chat is kept at {text!r:.80}", hint="give a file, a folder, or a store of your own")
-        if text.endswith(ENDING):
+            require("sqlalchemy")
+            from innkeeper.chat.database import ChatDatabase
+
+            location = ChatDatabase.open(text)
+        elif text.endswith(ENDING):
             file = Path(text).expanduser()
             location, name = ChatFolder(file.parent), file.stem
         else:
