@@ -79,7 +79,7 @@ def test_a_hostile_prompt_is_only_shown(page: Any, window: Watched, view: str) -
     seen(page.locator("#view").locator("article, .cm-content, fieldset").first)
     assert_only_shown(page, view)
     page.set_viewport_size(PHONE)
-    page.locator("#panes-middle").click()
+    page.locator(f"#panes-{view.lower()}").click()
     assert_only_shown(page, view)
     window.assert_quiet()
 
@@ -88,8 +88,7 @@ def test_a_hostile_prompt_is_only_shown(page: Any, window: Watched, view: str) -
 def test_hostile_reasons_are_only_shown(page: Any, window: Watched, view: str) -> None:
     """Entries by their titles, keys and books; findings that quote; settings that name files."""
     page.set_viewport_size(PHONE)
-    page.locator("#panes-side").click()
-    page.locator("#pane-side").get_by_role("tab", name=view).click()
+    page.locator(f"#panes-{view.lower()}").click()
     if view == "Why":
         page.locator(".verdict").first.click()
     assert_only_shown(page, view)
