@@ -66,6 +66,7 @@ ELSEWHERE: Final = {
     "tokens/engines/loading.py": "reads `MAX_TOKENIZER_FILE_BYTES` and no more",
     "tokens/media.py": "looks at so many objects, and so many bytes of each",
     "operations/scenes/reading.py": "a file of ours",
+    "library/transfer/state.py": "an archive of ours, read in blocks; no member is larger than its manifest says",
     "content/files/risu.py": "no door reads such files yet; tests/content/files/test_risu.py tries its limits",
 }
 

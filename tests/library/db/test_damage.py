@@ -263,8 +263,8 @@ READS = [
     not in (
         *(["template", name] for name in ("new", "publish", "rollback")),
         *([group, "set"] for group in ("provider", "model")),
-        ["negative", "add"],
-        ["vault", "unset"],
+        ["negative", "new"],
+        ["vault", "remove"],
         ["cache", "rebuild"],
         ["db", "backup"],
     )

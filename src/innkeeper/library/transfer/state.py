@@ -25,6 +25,7 @@ from innkeeper.library.db.engine import Database
 from innkeeper.library.db.sqlite_file import copy_database
 from innkeeper.library.errors import AlreadyExistsError
 from innkeeper.prompt.errors import FormatError, LimitError, Where
+from innkeeper.prompt.typed.once import decode
 from innkeeper.version import VERSION
 
 MANIFEST: Final = "manifest.json"
@@ -131,7 +132,7 @@ def verify_state(path: Path) -> StateManifest:
     with _opened(path) as (archive, manifest):
         for name, member in manifest.members.items():
             with archive.open(name) as file:
-                if _copied(file, None) != member:
+                if archive.getinfo(name).file_size != member.size or _copied(file, None) != member:
                     raise damaged(path, f"the archive is damaged: {name[:100]!r} is not what was written")
     return manifest
 
@@ -181,7 +182,7 @@ def _opened(path: Path) -> Iterator[tuple[zipfile.ZipFile, StateManifest]]:
             if size > MAX_MANIFEST_BYTES:
                 where, name = Where(asset=str(path)), "MAX_MANIFEST_BYTES"
                 raise LimitError("the manifest", limit=name, allowed=MAX_MANIFEST_BYTES, found=size, where=where)
-            yield archive, msgspec.json.decode(archive.read(MANIFEST), type=StateManifest)
+            yield archive, decode(archive.read(MANIFEST), StateManifest)
     except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, msgspec.MsgspecError) as error:
         raise damaged(path, f"this is no archive of Innkeeper's state, or a damaged one: {error}") from error
 
