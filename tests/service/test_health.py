@@ -3,6 +3,7 @@
 from time import monotonic
 
 import pytest
+from msgspec import structs
 
 from innkeeper import __version__
 from innkeeper.inference.routing.deployment import EMBEDDED
@@ -53,12 +54,13 @@ def test_what_a_running_service_passes_over_is_told(monkeypatch: pytest.MonkeyPa
     learnt = Router([EMBEDDED])
     learnt.end(EMBEDDED, lambda health, _: health.failed(Failure.QUOTA, monotonic(), RoutePolicy()))
     monkeypatch.setattr(LibrarySurfaces, "router", learnt)
-    listed = ask(GRANTED, "GET", "/v1/routes", {"X-API-Key": "watch"}).json()
+    own = structs.replace(GRANTED, max_calls=7)  # an application that no other test has asked for
+    listed = ask(own, "GET", "/v1/routes", {"X-API-Key": "watch"}).json()
     assert listed["object"] == "list"
     (report,) = listed["data"]
     assert (report["deployment"], report["state"], report["failures"]) == (EMBEDDED.name, "cooldown", 0)
     assert 0 < report["seconds"] <= LONGEST_REST
-    numbers = ask(GRANTED, "GET", "/metrics", {"X-API-Key": "watch"}).text
+    numbers = ask(own, "GET", "/metrics", {"X-API-Key": "watch"}).text
     assert f'innkeeper_deployment_closed{{deployment="{EMBEDDED.name}",state="cooldown"}} 1.0' in numbers
     assert ask(GRANTED, "GET", "/v1/routes", {"X-API-Key": "bot"}).status_code == 403
 
