@@ -155,6 +155,7 @@ class EchoServer:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 128  # many connect at once, and none is reset
     block_on_close = False
     echo: EchoServer
 
