@@ -70,7 +70,7 @@ describe.skipIf(!existsSync(CHROMIUM))(`the page in a browser (${CHROMIUM}, or w
     const page = await opened();
     await page.keyboard.press("Control+k");
     await page.keyboard.type("mail boat");
-    await page.locator("[role=option]", { hasText: "The mail boat" }).waitFor();
+    await page.locator("[role=option]", { hasText: "The mail boat" }).first().waitFor();
     await page.keyboard.press("Enter");
     await page.locator(".detail", { hasText: "The mail boat" }).waitFor();
     await page.keyboard.press("Alt+2");
