@@ -10,7 +10,7 @@ import httpx
 import yaml
 from msgspec import Struct
 
-from innkeeper.inference.client.clients import Client
+from innkeeper.inference.client.blocking import Client
 from tests import shared
 
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

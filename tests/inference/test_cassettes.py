@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from innkeeper.inference.client.blocking import Client
 from innkeeper.inference.client.chat import ChatReply
-from innkeeper.inference.client.clients import Client
 from innkeeper.inference.errors import DecodeError, ReplyError
 from innkeeper.inference.tools.calls import calls_of, parse_arguments
 from innkeeper.prompt import ProviderError

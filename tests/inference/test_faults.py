@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from innkeeper.inference.client.clients import AsyncClient, Client
+from innkeeper.inference.client.blocking import Client
+from innkeeper.inference.client.clients import AsyncClient
 from innkeeper.inference.errors import (
     DecodeError,
     HttpError,

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 
 from innkeeper import RunnerConfig
-from innkeeper.inference.client.clients import Client
+from innkeeper.inference.client.blocking import Client
 from innkeeper.inference.run.tool_loop import ToolLoopRunner
 from innkeeper.inference.tools.calls import parse_arguments
 from tests import shared

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from innkeeper.inference.adapters.adapter import ModelRequest as ModelRequest
     from innkeeper.inference.adapters.registry import ADAPTERS as ADAPTERS
     from innkeeper.inference.capabilities import Capabilities as Capabilities
+    from innkeeper.inference.client.blocking import Client as Client
     from innkeeper.inference.client.chat import ChatReply as ChatReply
     from innkeeper.inference.client.clients import AsyncClient as AsyncClient
-    from innkeeper.inference.client.clients import Client as Client
     from innkeeper.inference.client.clients import Retries as Retries
     from innkeeper.inference.client.endpoint import Response as Response
     from innkeeper.inference.client.model_clients import AsyncModelClient as AsyncModelClient
@@ -65,7 +65,8 @@ _HOMES: Final = {
     "adapters.registry": ("ADAPTERS",),
     "capabilities": ("Capabilities",),
     "client.chat": ("ChatReply",),
-    "client.clients": ("AsyncClient", "Client", "Retries"),
+    "client.blocking": ("Client",),
+    "client.clients": ("AsyncClient", "Retries"),
     "client.endpoint": ("Response",),
     "client.model_clients": ("AsyncModelClient", "AsyncRouteClient", "ModelClient", "RouteClient"),
     "client.model_handle": ("ModelHandle",),

@@ -14,7 +14,7 @@ from innkeeper.content.files.loading import load_chat
 from innkeeper.conversation.conversation import Conversation, Kind
 from innkeeper.conversation.store import ChatFile
 from innkeeper.dialects import DIALECTS
-from innkeeper.inference.client.clients import Client
+from innkeeper.inference.client.blocking import Client
 from innkeeper.inference.client.model_handle import ModelHandle, open_model
 from innkeeper.inference.local import model as local
 from innkeeper.inference.local.model import LocalModel

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from innkeeper.inference.client.clients import AsyncClient, Client
+from innkeeper.inference.client.blocking import Client
+from innkeeper.inference.client.clients import AsyncClient
 from innkeeper.inference.client.portal import cancelled_by, check_cancelled
 from innkeeper.inference.errors import ProviderTimeoutError, RequestCancelledError
 from innkeeper.inference.fake.provider import EchoServer

@@ -9,7 +9,8 @@ import httpx
 import pytest
 
 from innkeeper.inference.client import transport
-from innkeeper.inference.client.clients import AsyncClient, Client
+from innkeeper.inference.client.blocking import Client
+from innkeeper.inference.client.clients import AsyncClient
 from innkeeper.inference.errors import HttpError, ProviderTimeoutError
 from innkeeper.inference.fake import provider
 from innkeeper.inference.fake.provider import EchoServer, FakeClient

@@ -14,7 +14,8 @@ from httpcore._backends.auto import AutoBackend
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.inference.client.clients import AsyncClient, Client
+from innkeeper.inference.client.blocking import Client
+from innkeeper.inference.client.clients import AsyncClient
 from innkeeper.inference.client.egress import LOOPBACK, Egress, is_public
 from innkeeper.inference.client.sockets import guard_connections
 from innkeeper.inference.errors import AddressRefusedError, ProviderConnectionError

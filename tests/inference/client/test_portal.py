@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.inference.client.clients import Client
+from innkeeper.inference.client.blocking import Client
 from innkeeper.inference.client.portal import cancelled_by, in_thread, portal
 from innkeeper.inference.errors import HttpError, RequestCancelledError
 from innkeeper.inference.fake.provider import EchoServer

@@ -10,7 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
-from innkeeper.inference.client.clients import AsyncClient, Client
+from innkeeper.inference.client.blocking import Client
+from innkeeper.inference.client.clients import AsyncClient
 from innkeeper.inference.client.transport import within
 from innkeeper.inference.errors import HttpError, ProviderConnectionError, StreamCutError
 from innkeeper.prompt import UsageError

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from innkeeper.inference.client.clients import Client
+from innkeeper.inference.client.blocking import Client
 from innkeeper.inference.client.portal import portal
 from innkeeper.inference.errors import HttpError, ProviderTimeoutError
 from innkeeper.inference.fake.provider import EchoServer, FakeClient

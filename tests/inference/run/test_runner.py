@@ -9,7 +9,7 @@ import pytest
 
 from innkeeper.dialects import DIALECTS
 from innkeeper.dialects.providers.openai import OpenAI
-from innkeeper.inference.client.clients import Client
+from innkeeper.inference.client.blocking import Client
 from innkeeper.inference.client.endpoint import Response
 from innkeeper.inference.errors import DecodeError, HttpError, PreflightError
 from innkeeper.inference.fake.provider import EchoServer, FakeClient

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.inference.client.clients import Client
+from innkeeper.inference.client.blocking import Client
 from innkeeper.inference.client.endpoint import Response
 from innkeeper.inference.errors import HttpError, StreamCutError, ToolUseError
 from innkeeper.inference.fake.provider import AsyncFakeClient, EchoServer, FakeClient

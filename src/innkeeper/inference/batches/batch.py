@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple
 import msgspec
 
 from innkeeper.inference.adapters.decoding import AnswerDecoder
-from innkeeper.inference.client.clients import Client
+from innkeeper.inference.client.blocking import Client
 from innkeeper.inference.client.endpoint import decoded, encoded
 from innkeeper.inference.errors import BatchCancelledError, BatchExpiredError, BatchFailedError
 from innkeeper.inference.response.events import ModelEvent

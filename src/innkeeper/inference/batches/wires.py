@@ -21,7 +21,7 @@ from innkeeper.inference.batches.batch import (
     Outcome,
     ProviderBatch,
 )
-from innkeeper.inference.client.clients import Client
+from innkeeper.inference.client.blocking import Client
 from innkeeper.inference.client.endpoint import encoded, error_of, raise_for_status, sample
 from innkeeper.inference.errors import MAX_BATCH_RESULT_BYTES, BatchFailedError
 from innkeeper.inference.routing.route import OWN, Route

@@ -13,16 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from innkeeper.inference.adapters.adapter import Adapter, ModelRequest
 from innkeeper.inference.adapters.registry import ADAPTERS
+from innkeeper.inference.client.blocking import Client, threaded
 from innkeeper.inference.client.chat import AsyncChatStream, ChatReply, chat_body
-from innkeeper.inference.client.clients import (
-    NO_RETRIES,
-    AsyncClient,
-    Client,
-    ClientSettings,
-    Retries,
-    check_settings,
-    threaded,
-)
+from innkeeper.inference.client.clients import NO_RETRIES, AsyncClient, ClientSettings, Retries, check_settings
 from innkeeper.inference.client.endpoint import Response
 from innkeeper.inference.requests.chat import read_chat
 from innkeeper.inference.requests.request import provider_request

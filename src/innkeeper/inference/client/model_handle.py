@@ -148,7 +148,8 @@ class ModelHandle:
 
     def _arriving(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         """Return the events of an answer for an event loop; a client that is not of ours waits in threads of its own."""
-        from innkeeper.inference.client.clients import AsyncClient, Client
+        from innkeeper.inference.client.blocking import Client
+        from innkeeper.inference.client.clients import AsyncClient
 
         if isinstance(self.client, AsyncClient):
             return self.client.events(request)

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import msgspec
 
-from innkeeper.inference.client.clients import AsyncClient, Client
+from innkeeper.inference.client.blocking import Client
+from innkeeper.inference.client.clients import AsyncClient
 from innkeeper.inference.fake.script import Answer, Script, read_request, route
 
 if TYPE_CHECKING:

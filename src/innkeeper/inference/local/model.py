@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from innkeeper.inference.client.clients import Client
+from innkeeper.inference.client.blocking import Client
 from innkeeper.inference.local.engine import PROMPT_BATCH, PROMPT_CACHE, LocalEngine
 from innkeeper.inference.local.gguf import read_gguf_head
 from innkeeper.inference.local.shared import LOCAL_WINDOW, loaded_window

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, get_args
 import msgspec
 
 from innkeeper.inference.adapters.adapter import ModelRequest
-from innkeeper.inference.client.clients import threaded
+from innkeeper.inference.client.blocking import threaded
 from innkeeper.inference.client.model_clients import AsyncRouteClient, RouteClient
 from innkeeper.inference.response.events import ModelEvent
 from innkeeper.inference.routing.route import Route

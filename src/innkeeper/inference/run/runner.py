@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from innkeeper.inference.client.clients import Client
+from innkeeper.inference.client.blocking import Client
 from innkeeper.inference.client.portal import cancelled_by
 from innkeeper.inference.run.base import BaseRunner
 from innkeeper.inference.run.callers import AWAITED, Caller, completed, settle, until_cancelled
