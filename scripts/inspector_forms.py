@@ -147,7 +147,7 @@ def fields(name: str, form: Form) -> Iterator[dict[str, Any]]:
             "name": field,
             "group": groups.get(field, "more" if groups else "main"),
             "kind": kind_of(name, field, kind),
-            "in": places(form, field, None if default is msgspec.NODEFAULT else default),
+            "in": locations_of(form, field, None if default is msgspec.NODEFAULT else default),
             **choices(name, field, kind),
             **({"range": RANGES[field]} if field in RANGES else {}),
         }
@@ -189,28 +189,28 @@ def choices(form: str, field: str, kind: Any) -> dict[str, Any]:
     return {"choices": pairs}
 
 
-def places(form: Form, field: str, default: Any) -> dict[str, Any]:
-    """Where a field is in a file, by the spelling of its entry; the first that is there counts, and the first is written."""
+def locations_of(form: Form, field: str, default: Any) -> dict[str, Any]:
+    """Return where a field is in a file, by its entry's spelling: the first that is there is read, the first is written."""
     if form.struct is LorebookEntry:
         return {spelling: _in_entry(spelling, field, default) for spelling in ("card", "world")}
     if form.struct is Character and field in EXTENSIONS:
-        return {"": _place([("extensions", *field.split("."))], default)}
+        return {"": _location([("extensions", *field.split("."))], default)}
     names = form.names.get(field, (field,))
     if issubclass(form.struct, JsonAsset):
         names = (*form.struct.NAMES.get(field, ()), field)
-    return {"": _place([(name,) for name in dict.fromkeys(names)], default)}
+    return {"": _location([(name,) for name in dict.fromkeys(names)], default)}
 
 
 def _in_entry(spelling: str, field: str, default: Any) -> dict[str, Any]:
     if field == "enabled":
         return (
-            _place([("enabled",)], default)
+            _location([("enabled",)], default)
             if spelling == "card"
-            else _place([("disable",)], default) | {"inverted": True}
+            else _location([("disable",)], default) | {"inverted": True}
         )
     if "." in field:
         name = {"exclude": "isExclude"}.get(field.partition(".")[2], field.partition(".")[2])
-        return _place(
+        return _location(
             [("characterFilter", name)] if spelling == "world" else [("extensions", "character_filter", name)], default
         )
     own, inner = reading.WORLD_FIELDS + reading.SHARED_FIELDS, reading.SHARED_FIELDS[:0]
@@ -224,10 +224,10 @@ def _in_entry(spelling: str, field: str, default: Any) -> dict[str, Any]:
                 first = default if one.default is ABSENT else one.default
     if field == "position" and spelling == "card":
         paths.insert(0, ("extensions", "position"))
-    return _place(list(dict.fromkeys(paths)), first)
+    return _location(list(dict.fromkeys(paths)), first)
 
 
-def _place(paths: list[tuple[str, ...]], default: Any) -> dict[str, Any]:
+def _location(paths: list[tuple[str, ...]], default: Any) -> dict[str, Any]:
     value = sorted(default) if isinstance(default, frozenset) else default
     return {"paths": paths, "default": None if value is msgspec.NODEFAULT else msgspec.to_builtins(value)}
 

@@ -33,10 +33,10 @@ def parse(args: list[str]) -> None:
     command: click.Command = root
     context = click.Context(root)
     while isinstance(command, click.Group):
-        found, (name, *args) = command.get_command(context, args[0]), args
-        assert found, name
-        context = click.Context(found, parent=context, info_name=name)
-        command = found
+        inner, (name, *args) = command.get_command(context, args[0]), args
+        assert inner, name
+        context = click.Context(inner, parent=context, info_name=name)
+        command = inner
     command.parse_args(context, args)
 
 

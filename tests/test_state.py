@@ -45,8 +45,8 @@ def requirements(extra: str) -> set[str]:
 @cache
 def installed() -> dict[str, set[str]]:
     """The distributions of each module that is installed."""
-    found = packages_distributions().items()
-    return {module: {name.lower().replace("_", "-") for name in names} for module, names in found}
+    distributions = packages_distributions().items()
+    return {module: {name.lower().replace("_", "-") for name in names} for module, names in distributions}
 
 
 def modules(distribution: str) -> set[str]:

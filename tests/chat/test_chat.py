@@ -278,8 +278,8 @@ class TestStores:
 
         first, second = opened("At low water. " * 30, store=store()), opened("B", store=store())
         asyncio.run(both(first, second))
-        kept = texts(opened(store=store()))
-        assert sorted(text[:8] for text in kept) == sorted(["Come in.", "to A", "to B", "B", "At low w"])
+        both_texts = texts(opened(store=store()))
+        assert sorted(text[:8] for text in both_texts) == sorted(["Come in.", "to A", "to B", "B", "At low w"])
 
     def test_an_edit_changes_one_message(self, store: Callable[[], Any]) -> None:
         """Of a chat that another process has added to."""
@@ -321,7 +321,7 @@ def _without_times(path: Path) -> list[Any]:
     return [{name: line[name] for name in line.keys() - {"send_date", "create_date"}} for line in lines]
 
 
-def test_what_is_kept_is_sillytaverns_format(tmp_path: Path) -> None:
+def test_a_file_is_in_sillytaverns_format(tmp_path: Path) -> None:
     """The file is a chat of SillyTavern's."""
     path = tmp_path / "evening.jsonl"
     opened("Aye.", store=path).send("Hello").text()

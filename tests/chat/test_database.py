@@ -156,9 +156,9 @@ def test_no_change_of_one_undoes_anothers(data: st.DataObject) -> None:
             del texts[at]
         chats[one] = chat_of(texts)
         stores[one].keep(chats[one])
-    kept = texts_of(database.named("c").load())
+    stored = texts_of(database.named("c").load())
     for one, chat in enumerate(chats):
-        assert [text for text in kept if text[0] == str(one)] == texts_of(chat)
+        assert [text for text in stored if text[0] == str(one)] == texts_of(chat)
     database.close()
 
 

@@ -37,7 +37,7 @@ CASES: list[tuple[Any, type | None]] = [
 
 
 @pytest.mark.parametrize(("location", "kind"), CASES, ids=lambda value: str(getattr(value, "__name__", value))[:20])
-def test_a_chat_is_kept_where_it_is_said(
+def test_the_store_is_that_of_the_location(
     location: Any, kind: type | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stores of many chats have branches; a store of one has none."""

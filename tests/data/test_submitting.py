@@ -79,10 +79,10 @@ def test_rows_that_failed_are_submitted_again(tmp_path: Path, kind: type[FakeBat
     failing: dict[str, str | int] = {ALL[3]: 400, ALL[12]: "expired", ALL[20]: "cancelled"}
     first, second = kind(lambda text: failing.get(text, "Yes"), outcome="expired"), kind()
     report, _, _ = submit(tmp_path, first)
-    found = errors(tmp_path)
-    assert (report.errors, sorted(found)) == (3, ["r12", "r20", "r3"])
-    assert {found["r12"]["kind"], found["r20"]["kind"]} <= {"batch_expired", "batch_cancelled"}
-    assert found["r3"]["at"]["line"] == 4
+    failed = errors(tmp_path)
+    assert (report.errors, sorted(failed)) == (3, ["r12", "r20", "r3"])
+    assert {failed["r12"]["kind"], failed["r20"]["kind"]} <= {"batch_expired", "batch_cancelled"}
+    assert failed["r3"]["at"]["line"] == 4
     report, rows, _ = submit(tmp_path, second)
     assert second.prompts == [ALL[3], ALL[12], ALL[20]]
     assert (report.errors, len([row for row in rows if row["answer"]])) == (0, 23)

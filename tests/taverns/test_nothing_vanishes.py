@@ -278,7 +278,7 @@ def test_what_does_not_fit_is_a_note(tavern: str, dialect: str) -> None:
 
 
 @pytest.mark.parametrize("tavern", ["silly", "smart", "vibe", "risu"])
-def test_a_macro_that_is_none_is_told_of(tavern: str) -> None:
+def test_an_unknown_macro_is_a_warning(tavern: str) -> None:
     """It stays in the text as it is, with a warning, or a note where no macro runs; in strict mode a warning is an error."""
     fields: dict[str, Any] = {"character": {"name": "Mara", "description": "Before {{nosuch::x}}."}, "message": "x"}
     plan = TAVERNS[tavern].build(**fields)

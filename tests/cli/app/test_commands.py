@@ -111,8 +111,8 @@ def test_sections() -> None:
     inn = LazyGroup("inn", sections={"First": {"greet": greet, "nod": nod}}, brief=("nod",), moved={"hail": "greet"})
     inn.add_command(click.Command("leave"))
     output = CliRunner().invoke(inn, ["--help"]).output
-    places = [output.index(part) for part in ("First:", "greet  Say hello.", "\n  nod\n", "Commands:", "leave")]
-    assert places == sorted(places)
+    offsets = [output.index(part) for part in ("First:", "greet  Say hello.", "\n  nod\n", "Commands:", "leave")]
+    assert offsets == sorted(offsets)
     assert "hail" not in output
 
 

@@ -100,6 +100,6 @@ def test_errors_are_findings() -> None:
         raise ModuleNotFoundError("no", name="sqlalchemy")
         yield
 
-    found = list(examine({"a": fails, "b": missing}))
-    assert found[:2] == [("a", CheckFinding("ok", "first")), ("a", CheckFinding("failed", "odd", "mend"))]
-    assert (found[2][0], found[2][1].state) == ("b", "warning")
+    findings = list(examine({"a": fails, "b": missing}))
+    assert findings[:2] == [("a", CheckFinding("ok", "first")), ("a", CheckFinding("failed", "odd", "mend"))]
+    assert (findings[2][0], findings[2][1].state) == ("b", "warning")

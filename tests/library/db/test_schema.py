@@ -122,11 +122,17 @@ def test_a_file_is_copied_before_an_upgrade(tmp_path: Path, revision: str) -> No
     path = tmp_path / "library.db"
     with Database.open(path, check=False) as db:
         make_former(db, revision)
+        with db.transaction() as connection:
+            for statement in ROWS:
+                connection.exec_driver_sql(statement)
+        before = rows_of(db)
+    copy = path.with_name(f"library.db.{revision}")
     for _ in range(2):
         Database.open(path).close()
-        copy = path.with_name(f"library.db.{revision}")
-        with Database.open(copy, create=False, upgrade=False, check=False) as kept, kept.reading() as connection:
-            assert schema.present(connection) == revision
+        with Database.open(copy, create=False, upgrade=False, check=False) as former:
+            assert rows_of(former) == before
+            with former.reading() as connection:
+                assert schema.present(connection) == revision
     assert sorted(tmp_path.glob(f"*.{revision}")) == [copy]
 
 

@@ -62,7 +62,7 @@ def test_made_once() -> None:
     assert make.__doc__ == "A new object."
 
 
-def test_a_failure_is_not_kept() -> None:
+def test_a_failure_is_tried_again() -> None:
     """What could not be made is tried again by who asks next."""
     answers = iter([ValueError("no"), "yes"])
 

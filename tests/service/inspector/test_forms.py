@@ -75,16 +75,16 @@ VALUES: Mapping[str, Any] = {
     "shown": [{"type": "icon", "uri": "ccdefault:", "name": "zeta", "ext": "png"}],
 }  # fmt: skip
 
-PLACES = [
+LOCATIONS = [
     pytest.param(name, field, spelling, path, id=f"{name}-{field['name']}-{spelling}-{'.'.join(path)}")
     for name, fields in FIELDS.items()
     for field in fields
-    for spelling, place in field["in"].items()
-    for path in place["paths"]
+    for spelling, location in field["in"].items()
+    for path in location["paths"]
 ]
 
 
-@pytest.mark.parametrize(("name", "field", "spelling", "path"), PLACES)
+@pytest.mark.parametrize(("name", "field", "spelling", "path"), LOCATIONS)
 def test_a_field_stands_where_it_is_read_from(
     name: str, field: dict[str, Any], spelling: str, path: tuple[str, ...]
 ) -> None:

@@ -43,11 +43,11 @@ SET = {"type": "setvar", "operator": "=", "var": "mood", "value": "calm"}
 
 
 class Case(NamedTuple):
-    """What a character has, the answer, and what is kept of it."""
+    """What a character has, the answer, and the text that the chat stores."""
 
     fields: dict[str, Any]
     answer: str
-    kept: str
+    stored: str
     variables: Mapping[str, str] = EMPTY
 
 
@@ -66,11 +66,11 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_what_is_kept(case: Case) -> None:
+def test_the_stored_reply(case: Case) -> None:
     """The conversation keeps what scripts and triggers for replies made of the answer, and their variables."""
     request = request_of(**case.fields)
     reply = finished_reply(request, case.answer)
-    assert reply.text == case.kept
+    assert reply.text == case.stored
     assert dict(reply.variables.get("local", {})) == case.variables
 
 

@@ -128,7 +128,7 @@ class _Generation:
 
     def _work(self, engine: ChatEngine, request: dict[str, Any], caller: str) -> None:
         try:
-            with self._turns.turn(caller, self._is_wanted, self._seconds) as has_come:
+            with self._turns.turn(caller, self._may_begin, self._seconds) as has_come:
                 if has_come:
                     engine.handle_chat_completions(request, self._take)
             if self._is_late or not (has_come or self._stopped.is_set()):
@@ -149,7 +149,7 @@ class _Generation:
         self._is_late = not self._is_over and monotonic() >= self._deadline
         return self._stopped.is_set() or self._is_late
 
-    def _is_wanted(self) -> bool:
+    def _may_begin(self) -> bool:
         return not self._stopped.is_set() and monotonic() < self._deadline
 
     def _in_loop(self, function: Callable[..., Any], *args: Any) -> None:

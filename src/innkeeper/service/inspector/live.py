@@ -32,7 +32,7 @@ QUIET_SECONDS: Final = 0.3
 MAX_PENDING_BYTES: Final = 64 * 1024 * 1024
 """Bytes of edits that wait to be built (no error: the connection is closed)."""
 
-MAX_TOLD: Final = 200
+MAX_PENDING_CHANGES: Final = 200
 """Changes of others that wait to be sent (no error: the page asks for the workspace again)."""
 
 _TOO_MUCH: Final = 1009
@@ -62,7 +62,7 @@ class Live:
 
     def tell(self, message: bytes) -> None:
         """Send the page what another has changed, before anything that is built later. Of many changes it is told to ask."""
-        self._changes = [RELOAD] if len(self._changes) >= MAX_TOLD else [*self._changes, message]
+        self._changes = [RELOAD] if len(self._changes) >= MAX_PENDING_CHANGES else [*self._changes, message]
         self._news.set()
 
     async def _send(self, message: bytes = b"") -> None:
