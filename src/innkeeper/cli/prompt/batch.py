@@ -58,12 +58,12 @@ class BuildsByDefault(LazyGroup):
 @click.group(
     cls=BuildsByDefault,
     entries={
-        "diff": CommandEntry("innkeeper.cli.prompt.batch_more:diff", "Compare two outputs row by row."),
+        "diff": CommandEntry("innkeeper.cli.prompt.batch_answers:diff", "Compare two outputs row by row."),
         "run": CommandEntry(
-            "innkeeper.cli.prompt.batch_more:run", "Send every row's prompt to a model; keep the answers."
+            "innkeeper.cli.prompt.batch_answers:run", "Send every row's prompt to a model; keep the answers."
         ),
         "submit": CommandEntry(
-            "innkeeper.cli.prompt.batch_more:submit",
+            "innkeeper.cli.prompt.batch_answers:submit",
             "Have a provider answer every row within a day, at half the price.",
         ),
     },

@@ -6,13 +6,13 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from innkeeper.cli.app.commands import examples, json_option, print_json, print_result
 from innkeeper.cli.prompt.asset_options import asset_options
-from innkeeper.cli.prompt.batch import row_options, row_progress, settings_for
+from innkeeper.cli.prompt.batch import F, row_options, row_progress, settings_for
 from innkeeper.cli.settings import completion
 
 if TYPE_CHECKING:
@@ -21,19 +21,31 @@ if TYPE_CHECKING:
     from innkeeper.inference.client.model_handle import ModelHandle
 
 
+def answer_options(command: F) -> F:
+    """Add the rows, the file of answers and the budget."""
+    for option in reversed(_ANSWER_OPTIONS):
+        command = option(command)
+    return command
+
+
+_ANSWER_OPTIONS: Final = (
+    click.argument("rows", nargs=-1, required=True, metavar="ROWS...", shell_complete=completion.files),
+    click.option(
+        "--out", "output", metavar="FILE", required=True, help="Where answers go: .parquet, .arrow, .jsonl or .csv."
+    ),
+    click.option("--budget", type=click.FloatRange(0), metavar="DOLLARS", help="The most that all answers may cost."),
+)
+
+
 @click.command(
     epilog=examples(
         "innkeeper batch run rows.jsonl --out answers.parquet --model openai:gpt-4o --budget 5",
         "innkeeper batch run rows.jsonl --out answers.jsonl --model local --at-once 1",
     )
 )
-@click.argument("rows", nargs=-1, required=True, metavar="ROWS...", shell_complete=completion.files)
-@click.option(
-    "--out", "output", metavar="FILE", required=True, help="Where answers go: .parquet, .arrow, .jsonl or .csv."
-)
 @click.option("--at-once", type=click.IntRange(1), default=4, show_default=True, metavar="N", help="Calls at a time.")
 @click.option("--a-minute", type=click.IntRange(1), metavar="N", help="The most calls in a minute.")
-@click.option("--budget", type=click.FloatRange(0), metavar="DOLLARS", help="The most that all answers may cost.")
+@answer_options
 @row_options
 @asset_options
 @json_option
@@ -61,12 +73,8 @@ def run(rows: tuple[str, ...], *, output: str, force: bool, as_json: bool, **opt
         "innkeeper batch submit rows.jsonl --out answers.parquet --model anthropic:claude-sonnet-4-5 --no-wait",
     )
 )
-@click.argument("rows", nargs=-1, required=True, metavar="ROWS...", shell_complete=completion.files)
-@click.option(
-    "--out", "output", metavar="FILE", required=True, help="Where answers go: .parquet, .arrow, .jsonl or .csv."
-)
-@click.option("--budget", type=click.FloatRange(0), metavar="DOLLARS", help="The most that all answers may cost.")
 @click.option("--no-wait", is_flag=True, help="Do not wait for answers: exit with 75 while batches are under way.")
+@answer_options
 @row_options
 @asset_options
 @json_option
