@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from innkeeper.chat.database import CHATS, LINES, MAX_NAME, ChatDatabase
 from innkeeper.content.chat import ChatLog
 from innkeeper.content.chat_message import ChatMessage
+from innkeeper.library.db.engine import Database, status_of
 from innkeeper.library.db.private import PrivateDatabase
 from innkeeper.prompt import UsageError
 from tests.library.conftest import Fresh
@@ -57,6 +58,30 @@ class TestChatDatabase:
         assert database.names() == ("bo",)
         assert database.named("anna").load() is None
         assert texts_of(database.named("bo").load()) == ["bo"]
+
+    @pytest.mark.parametrize("first", ["chats", "library"])
+    def test_beside_a_library(self, url: str, first: str) -> None:
+        """Chats and a library share a database, whichever comes first."""
+        for kind in ("chats", "library") if first == "chats" else ("library", "chats"):
+            (ChatDatabase if kind == "chats" else Database).open(url).close()
+        chats = ChatDatabase.open(url)
+        chats.named("anna").keep(chat_of(["Aye."]))
+        assert texts_of(chats.named("anna").load()) == ["Aye."]
+        chats.close()
+        with Database.open(url) as db:
+            assert status_of(db).up_to_date
+
+    def test_beside_a_program(self, url: str) -> None:
+        """A table of the program's own, of a usual name, is left alone."""
+        with Database.open(url, check=False) as db, db.transaction() as connection:
+            connection.exec_driver_sql("CREATE TABLE chats (id INTEGER)")
+            connection.exec_driver_sql("INSERT INTO chats VALUES (7)")
+        chats = ChatDatabase.open(url)
+        chats.named("anna").keep(chat_of(["Aye."]))
+        chats.remove("anna")
+        with chats.db.reading() as connection:
+            assert connection.exec_driver_sql("SELECT id FROM chats").scalars().all() == [7]
+        chats.close()
 
     def test_a_message_is_what_it_was(self, database: ChatDatabase) -> None:
         """Byte for byte, with what no field of ours has, and marks that SQL or JSON quotes."""

@@ -30,6 +30,7 @@ from innkeeper.conversation.store import same_beginning
 from innkeeper.library.db.columns import BIG
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.rows import insert_new
+from innkeeper.library.db.schema import CHAT_TABLES
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.errors import UsageError
 
@@ -55,7 +56,7 @@ _MAKING: Final = 0x636861
 _METADATA: Final = MetaData()
 
 CHATS: Final = Table(
-    "chats",
+    CHAT_TABLES[0],
     _METADATA,
     Column("name", String(MAX_NAME), primary_key=True),
     Column("header", Text, nullable=False),
@@ -63,9 +64,9 @@ CHATS: Final = Table(
 )
 
 LINES: Final = Table(
-    "chat_lines",
+    CHAT_TABLES[1],
     _METADATA,
-    Column("chat", String(MAX_NAME), ForeignKey("chats.name", ondelete="CASCADE"), primary_key=True),
+    Column("chat", String(MAX_NAME), ForeignKey(f"{CHAT_TABLES[0]}.name", ondelete="CASCADE"), primary_key=True),
     Column("number", BIG, primary_key=True, autoincrement=False),
     Column("line", Text, nullable=False),
 )

@@ -42,14 +42,17 @@ _STAMPED: Final = {
 }
 """Asks whether the stamp is there, and our tables: SQLAlchemy's own way takes several times as long, and every start asks."""
 
+CHAT_TABLES: Final = ("innkeeper_chats", "innkeeper_chat_lines")
+"""Tables of chats that programs keep (`innkeeper.ChatDatabase`): a library may stand beside them, in either order."""
+
 _STRANGERS: Final = {
     "sqlite": (
         "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' "
-        "ORDER BY name LIMIT 3"
+        f"AND name NOT IN {CHAT_TABLES} ORDER BY name LIMIT 3"
     ),
     "postgresql": (
         "SELECT c.relname FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace "
-        "AND c.relkind IN ('r', 'p', 'v', 'm', 'f') "
+        f"AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND c.relname NOT IN {CHAT_TABLES} "
         "AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e') ORDER BY 1 LIMIT 3"
     ),
 }
