@@ -36,7 +36,8 @@ def render(job: Mapping[str, Any]) -> dict[str, Any]:
     def tojson(value: Any, indent: int | None = None, **_options: Any) -> str:
         if time.thread_time() > until:
             raise _SlowError
-        return _tojson(value, indent)
+        spaces = None if indent is None else max(0, min(indent, _MAX_INDENT))
+        return json.dumps(value, ensure_ascii=False, indent=spaces)
 
     def raise_exception(message: Any = "") -> None:
         refused.append(str(message))
@@ -70,10 +71,6 @@ def render(job: Mapping[str, Any]) -> dict[str, Any]:
             "line": None,
         }
     return {"text": text} if len(text) <= job["most"] else {"error": str(len(text)), "kind": "TooLong", "line": None}
-
-
-def _tojson(value: Any, indent: int | None) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=None if indent is None else max(0, min(indent, _MAX_INDENT)))
 
 
 def _formatted(now: str, form: str) -> str:

@@ -160,7 +160,8 @@ def _groups(entries: Iterable[LorebookEntry]) -> Iterator[Finding]:
         for name in entry.groups if entry.enabled else ():
             members.setdefault(name, []).append(entry)
     for name, group in members.items():
-        kings = [entry for entry in group if entry.group_override and entry.constant and _certain(entry)]
+        certain = [entry for entry in group if not entry.use_probability or entry.probability == CERTAIN]
+        kings = [entry for entry in certain if entry.group_override and entry.constant]
         if not kings:
             continue
         king = max(kings, key=lambda item: item.order or 0)
@@ -168,10 +169,6 @@ def _groups(entries: Iterable[LorebookEntry]) -> Iterator[Finding]:
             if entry is not king and not (entry.group_override and (entry.order or 0) > (king.order or 0)):
                 message = f"the constant entry {king.title!r} overrides its group {name!r}: it never wins"
                 yield _finding(entry, "shadowed-entry", message, "group")
-
-
-def _certain(entry: LorebookEntry) -> bool:
-    return not entry.use_probability or entry.probability == CERTAIN
 
 
 CERTAIN: Final = 100

@@ -82,14 +82,11 @@ class DoorGate:
 
     async def _settled(self, terms: DoorTerms) -> tuple[TierGate, DoorTerms]:
         """The gate and the terms: no adult tier where nobody reads a second time and nobody answers for that."""
-        gate = await self._current()
+        # A library that has to be opened for the gate of this moment is waited for in a thread.
+        gate = self._gate() if self._gate is default_gate else await asyncio.to_thread(self._gate)
         if gate.reader is None and not gate.policy.acknowledged:
             terms = terms._replace(requested=Tier.SFW)
         return gate, terms
-
-    async def _current(self) -> TierGate:
-        """The gate of this moment; a library that has to be opened for it is waited for in a thread."""
-        return self._gate() if self._gate is default_gate else await asyncio.to_thread(self._gate)
 
     async def answer(self, request: GenerationRequest, answer: ModelAnswer, terms: DoorTerms) -> ModelAnswer:
         """An answer that begins, once its prompt is judged; its events are judged as they come. Raises `TierBlockedError`."""

@@ -16,7 +16,7 @@ from innkeeper.cli.app.paging import paged
 from innkeeper.cli.settings.completion import cards
 
 if TYPE_CHECKING:
-    from innkeeper.content import CardFile, Character, Difference, RegexScript
+    from innkeeper.content import CardFile, Character, Difference
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -216,7 +216,10 @@ def card_facts(opened: CardFile) -> dict[str, Any]:
         "tags": list(character.tags),
         "greetings": len(character.greetings(group=True)),
         "lore_entries": len(character.book.entries) if character.book else 0,
-        "regex_scripts": [_script(script) for script in character.regex_scripts.scripts],
+        "regex_scripts": [
+            {**msgspec.to_builtins(script), "placement": sorted(script.placement)}
+            for script in character.regex_scripts.scripts
+        ],
         "assets": [{"type": a.type, "name": a.name, "uri": a.uri, "ext": a.ext} for a in character.assets],
         "files": list(opened.names),
         "digest": character.digest,
@@ -268,11 +271,6 @@ def _rows(character: Character, *, full: bool) -> Iterable[tuple[str, str, str]]
         yield "regex script", "", f"{_short(script.title)}{off}: {_short(script.find)} -> {_short(script.replace)}"
     for asset in character.assets:
         yield f"asset {asset.type}", "", f"{asset.name} ({asset.ext}) {_short(asset.uri)}"
-
-
-def _script(script: RegexScript) -> dict[str, Any]:
-    facts: dict[str, Any] = msgspec.to_builtins(script)
-    return {**facts, "placement": sorted(script.placement)}
 
 
 def _short(text: str) -> str:

@@ -87,7 +87,9 @@ def new(
     copies, keys = _sorted(files)
     owner = {"tenant": options.pop("tenant"), "owner": options.pop("owner")}
     values = {key: value for key, value in options.items() if value is not None and key != "settings"}
-    document = _settled({**values, **keys}, options["settings"])
+    document = {**values, **keys}
+    for names, value in map(setting, options["settings"]):
+        document = placed(document, names, value)
     made = Profile.of({"name": folder.resolve().name, **document}, asset=PROFILE_FILE)
     open_profile(made, copies)
     if stored or url is not None:
@@ -246,13 +248,6 @@ def _sorted(files: Iterable[str]) -> tuple[dict[str, bytes], dict[str, Any]]:
         copies[path.name] = path.read_bytes()
         named.setdefault(key, []).append(path.name)
     return copies, {key: names if len(names) > 1 or key in _SEVERAL else names[0] for key, names in named.items()}
-
-
-def _settled(document: dict[str, Any], texts: Iterable[str]) -> dict[str, Any]:
-    """Return the document with the keys of ``--set``."""
-    for keys, value in map(setting, texts):
-        document = placed(document, keys, value)
-    return document
 
 
 def _toml(document: dict[str, Any]) -> bytes:

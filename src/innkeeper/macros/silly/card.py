@@ -200,11 +200,10 @@ def _sequences(env: MacroEnvironment, resolve: Callable[[str], str]) -> dict[str
     if not env.instruct.get("macro"):
         return texts
     names = {"input": env.user, "output": env.char}
-    return {key: _spoken(resolve(text), names[key.partition("_")[0]]) if text else "" for key, text in texts.items()}
-
-
-def _spoken(text: str, name: str) -> str:
-    return _NAME.sub(lambda _hit: name, text)
+    return {
+        key: names[key.partition("_")[0]].join(_NAME.split(resolve(text))) if text else ""
+        for key, text in texts.items()
+    }
 
 
 def example_turns(block: str, user: str, char: str, members: Sequence[str] = ()) -> list[ExampleTurn]:

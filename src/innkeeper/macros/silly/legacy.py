@@ -256,17 +256,16 @@ def _add(scope: str, by: int | None = None) -> Callable[[_World, str, str], str]
     return change
 
 
-def _get(scope: str) -> Callable[[_World, str, str], str]:
-    return lambda world, name, _value: text_of(read(world.env.variables, name, scope))
-
-
 def _variables(word: str, scope: str) -> list[_Pass]:
+    def got(world: _World, name: str, _value: str) -> str:
+        return text_of(read(world.env.variables, name, scope))
+
     return [
         _variable(f"set{word}", assigned(f"{{{{set{word}::", empty=True), _set(scope)),
         _variable(f"add{word}", assigned(f"{{{{add{word}::", empty=False), _add(scope)),
         _variable(f"inc{word}", _named(f"inc{word}"), _add(scope, 1)),
         _variable(f"dec{word}", _named(f"dec{word}"), _add(scope, -1)),
-        _variable(f"get{word}", _named(f"get{word}"), _get(scope)),
+        _variable(f"get{word}", _named(f"get{word}"), got),
     ]
 
 

@@ -207,10 +207,6 @@ def _step(scope: str, by: int) -> Callable[[Call], str]:
     return run
 
 
-def _has(scope: str) -> Callable[[Call], str]:
-    return lambda call: "true" if call.env.variables.has(call.arguments[0], scope) else "false"
-
-
 def _delete(scope: str) -> Callable[[Call], str]:
     def run(call: Call) -> str:
         call.env.variables.delete(call.arguments[0], scope)
@@ -228,21 +224,26 @@ def _set_key(scope: str) -> Callable[[Call], str]:
     return run
 
 
-def _get_key(scope: str) -> Callable[[Call], str]:
-    return lambda call: item_text(call.env.variables, call.arguments[0], call.arguments[1], scope)
-
-
 def _family(word: str, scope: str) -> list[Macro]:
+    def key_of(call: Call) -> str:
+        return item_text(call.env.variables, call.arguments[0], call.arguments[1], scope)
+
     return [
         Macro(f"set{word}", _set(scope), 2, 2),
         Macro(f"add{word}", _add(scope), 2, 2),
         Macro(f"inc{word}", _step(scope, 1), 1, 1),
         Macro(f"dec{word}", _step(scope, -1), 1, 1),
         Macro(f"get{word}", lambda call: value_text(read(call.env.variables, call.arguments[0], scope)), 1, 1),
-        Macro(f"has{word}", _has(scope), 1, 1, aliases=(f"{word}exists",)),
+        Macro(
+            f"has{word}",
+            lambda call: "true" if call.env.variables.has(call.arguments[0], scope) else "false",
+            1,
+            1,
+            aliases=(f"{word}exists",),
+        ),
         Macro(f"delete{word}", _delete(scope), 1, 1, aliases=(f"flush{word}",)),
         Macro(f"set{word}key", _set_key(scope), 3, 3, aliases=(f"set{word}index",)),
-        Macro(f"get{word}key", _get_key(scope), 2, 2, aliases=(f"get{word}index",)),
+        Macro(f"get{word}key", key_of, 2, 2, aliases=(f"get{word}index",)),
     ]
 
 

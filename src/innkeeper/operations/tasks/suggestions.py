@@ -247,12 +247,10 @@ def _prompt(request: SuggestionRequest) -> PrepareRequest:
 
 
 def _asked(keys: Sequence[str]) -> str:
-    lines = [f'- "{name}": {_counted(KEYS[name])}' for name in keys]
+    shapes = {name: KEYS[name] for name in keys}
+    counts = {name: f"a list of {one.least} to {one.most} " if one.most else "" for name, one in shapes.items()}
+    lines = [f'- "{name}": {counts[name]}{one.words}' for name, one in shapes.items()]
     return "\n".join(["Suggest, as one JSON object with these keys:", *lines])
-
-
-def _counted(shape: Shape) -> str:
-    return f"a list of {shape.least} to {shape.most} {shape.words}" if shape.most else shape.words
 
 
 def _repeated(task: TextTask, request: SuggestionRequest, text: str, missing: Sequence[str]) -> TextTask:

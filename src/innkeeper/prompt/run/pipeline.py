@@ -251,18 +251,15 @@ def _run(step: Step[Any], work: Any, state: State, configs: dict[str, StepConfig
         work(state, configs[name])
     except Exception as error:
         state.instrument("step_error", name=name, error=error)
-        if isinstance(error, (PipelineError, AllowanceError)) and not _is_bare(error):
+        # A warning that `strict` raised does not name its step yet.
+        is_bare = isinstance(error, StrictModeError) and error.step is None
+        if isinstance(error, (PipelineError, AllowanceError)) and not is_bare:
             raise
         raise _wrapped(error, name) from error
     else:
         state.instrument("step_finish", name=name)
     finally:
         state.step = outer
-
-
-def _is_bare(error: Exception) -> bool:
-    """Whether it is a warning that ``strict`` raised, and does not name its step yet."""
-    return isinstance(error, StrictModeError) and error.step is None
 
 
 def _read_assets(state: State, read: Callable[[State], Any]) -> None:

@@ -223,7 +223,8 @@ class Profiles(Mapping[str, OpenProfile]):
         """Look for profiles in the folders again. Raises as making it does."""
         self._next_look = monotonic() + _LOOK_SECONDS
         by_name: dict[str, Path] = {}
-        for folders in (*map(profile_folders, self._sources), _there(self._stored)):
+        stored = () if self._stored is None else sorted(path for path in self._stored.glob("*") if is_profile(path))
+        for folders in (*map(profile_folders, self._sources), stored):
             for folder in folders:
                 name = _document(FolderFiles(folder)).name
                 if by_name.setdefault(name, folder) != folder:
@@ -282,10 +283,6 @@ class Profiles(Mapping[str, OpenProfile]):
         if name not in self:
             raise UnknownNameError("profile", name, self._folders)
         return self._folders[name]
-
-
-def _there(folder: Path | None) -> tuple[Path, ...]:
-    return () if folder is None else tuple(sorted(path for path in folder.glob("*") if is_profile(path)))
 
 
 def _document(files: FolderFiles) -> Profile:

@@ -10,7 +10,7 @@ from innkeeper.prompt import BuildRequest, NoteKind, Ports
 from innkeeper.prompt.block import Origin, OriginAsset
 from innkeeper.prompt.build import start
 from innkeeper.taverns.risu.history import triggered
-from innkeeper.taverns.risu.inputs import RisuInputs, read_inputs
+from innkeeper.taverns.risu.inputs import read_inputs
 from innkeeper.taverns.risu.messages import RisuMessage
 from innkeeper.taverns.risu.triggers.run import run_triggers
 from innkeeper.taverns.risu.triggers.trigger import TriggerInputs
@@ -66,15 +66,12 @@ def display_text(request: BuildRequest, text: str, *, index: int = -1, ports: Po
     """Return a message of this index, or the greeting (-1), as RisuAI shows it. Nothing is stored. Raises as `stored_reply`."""
     state = start(request, ports or Ports())
     inputs = read_inputs(state)
-    shown = inputs.edit(text, index, _role(inputs, index), "editdisplay").text
+    role = inputs.all_messages[index].role if 0 <= index < len(inputs.all_messages) else "char"
+    shown = inputs.edit(text, index, role, "editdisplay").text
     outcome = run_triggers(inputs.triggers, "display", TriggerInputs(scope=inputs.expand.scope, display_data=shown))
     if outcome is not None and outcome.display_data is not None:
         shown = outcome.display_data
     return ScriptedText(shown, (*state.result.warnings, *state.result.notes, *inputs.notes))
-
-
-def _role(inputs: RisuInputs, index: int) -> str:
-    return inputs.all_messages[index].role if 0 <= index < len(inputs.all_messages) else "char"
 
 
 REPLIES: Final = ReplyScripts(could_change_replies, stored_reply)

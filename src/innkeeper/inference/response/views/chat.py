@@ -50,7 +50,7 @@ class ChatView(View):
         """A ``chat.completion``."""
         message: dict[str, Any] = {
             "role": "assistant",
-            "content": _content(response),
+            "content": response.text or (None if response.calls or response.refusal else ""),
             "refusal": response.refusal or None,
         }
         calls = [call_dict(call) for call in response.calls]
@@ -154,11 +154,6 @@ def _head(response: ModelResponse, kind: str) -> dict[str, Any]:
 
 def _choice(delta: dict[str, Any], *, logprobs: Any = None, finish: str | None = None) -> dict[str, Any]:
     return {"index": 0, "delta": delta, "logprobs": logprobs, "finish_reason": finish}
-
-
-def _content(response: ModelResponse) -> str | None:
-    """The text; null where a call or a refusal stands in its place."""
-    return response.text or (None if response.calls or response.refusal else "")
 
 
 def call_dict(call: CallItem) -> dict[str, Any]:

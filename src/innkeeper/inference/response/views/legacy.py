@@ -15,7 +15,6 @@ from innkeeper.inference.response.response import (
     ModelResponse,
     RefusalPart,
     TextPart,
-    Usage,
 )
 from innkeeper.inference.response.views.view import others
 
@@ -24,13 +23,14 @@ _FIGURES: Final = ("input_tokens", "output_tokens", "total_tokens")
 
 def whole(response: ModelResponse) -> dict[str, Any]:
     """The document's ``response``. A refusal's words are an ``output_text``."""
+    usage = response.usage
     return {
         "id": response.id.removeprefix("resp_"),
         "object": "response",
         "model": response.model,
         "created": response.created,
         "output": [block for item in response.output for block in _blocks(item)],
-        "usage": _usage(response.usage),
+        "usage": None if usage is None else {name: usage.to_dict()[name] for name in _FIGURES},
     }
 
 
@@ -63,7 +63,3 @@ def arguments_of(text: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return arguments if isinstance(arguments, dict) else None
-
-
-def _usage(usage: Usage | None) -> dict[str, Any] | None:
-    return None if usage is None else {name: usage.to_dict()[name] for name in _FIGURES}

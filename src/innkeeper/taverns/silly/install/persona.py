@@ -37,15 +37,12 @@ def active_persona(
     here = last if not last or _exists(folder, last) else _first(folder, last)
     avatar = _locked(folder, metadata) or _connected(folder, power, kind, identity) or _default(folder, power) or here
     if avatar == last:
-        own = {name: power[key] for name in _FIELDS if (key := _loose(name)) in power}
+        keys = {name: f"persona_description_{name}".removesuffix("_description") for name in _FIELDS}
+        own = {name: power[key] for name, key in keys.items() if key in power}
         return _persona(avatar, text_of(selected.raw.get("username")) or _NAMELESS, own)
     described = mapping_of(power, "persona_descriptions", avatar)
     name = text_of(mapping_of(power, "personas").get(avatar)) or _NAMELESS
     return _persona(avatar, name, {name: described[name] for name in _FIELDS if name in described})
-
-
-def _loose(name: str) -> str:
-    return "persona_description" if name == "description" else f"persona_description_{name}"
 
 
 def _persona(avatar: str, name: str, own: dict[str, Any]) -> ActivePersona:
