@@ -152,7 +152,7 @@ class ChatLog(msgspec.Struct, frozen=True, kw_only=True):
     def to_messages(self, *, hidden: bool = False) -> tuple[Message, ...]:
         """The messages for a prompt; those that are hidden only on demand."""
         chosen = (message for message in self.messages if hidden or not message.hidden)
-        return tuple(part for message in chosen for part in _prompt_messages(message))
+        return tuple(part for message in chosen for part in prompt_messages(message))
 
     def to_jsonl(self) -> bytes:
         """The chat as JSON lines: header, then messages, each byte for byte as read unless it was edited."""
@@ -176,7 +176,7 @@ class ChatLog(msgspec.Struct, frozen=True, kw_only=True):
 _PROMPT_MESSAGES: Final[BoundedCache[int, tuple[Message, ...]]] = BoundedCache(items=65_536, size=MAX_PROMPT_MESSAGES)
 
 
-def _prompt_messages(message: ChatMessage) -> tuple[Message, ...]:
+def prompt_messages(message: ChatMessage) -> tuple[Message, ...]:
     """Return what `ChatMessage.to_messages` makes of a message, which most turns of a chat have in common."""
     cached = _PROMPT_MESSAGES.get(id(message))
     if cached is not None:

@@ -199,6 +199,7 @@ class Tavern:
     ``pipeline`` is its steps; where they depend on the request, ``choose`` gives the pipeline for one. ``inputs`` says which
     inputs it has no use for. ``summary`` is a line for lists of taverns. ``profiles`` are the variants of its rules that a
     request may name, the usual one first; none where it has no variants. ``replies`` says how scripts treat an answer.
+    ``carrying`` gives steps that leave the same ``carry`` in a plan without texts, where no macro sets a variable; None: all do.
     """
 
     name: str
@@ -206,6 +207,7 @@ class Tavern:
     summary: str = ""
     inputs: InputRules = UNDECLARED
     choose: Callable[[BuildRequest], Pipeline] | None = None
+    carrying: Callable[[BuildRequest], Pipeline | None] = lambda _: None
     profiles: tuple[str, ...] = ()
     replies: ReplyScripts | None = None
 

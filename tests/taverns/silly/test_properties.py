@@ -127,3 +127,27 @@ def test_what_is_left_out_is_listed() -> None:
     records = plan.trim_report.evictions
     assert {record.block_id for record in records} == {block.id for block in plan.blocks if not block.enabled}
     assert all(record.token_count > 0 and record.reason for record in records)
+
+
+LASTING = book(
+    entry(1, "bell", sticky=4, position=0),
+    entry(2, "ferry", content="{{random::bell::rain}}", cooldown=3, position=4, depth=1),
+    entry(3, "lamp", probability=50, sticky=2, cooldown=2, position=1),
+)
+
+
+@given(HISTORIES, st.integers(0, 5), st.sampled_from([None, "text"]))
+def test_the_steps_that_carry_leave_what_a_whole_build_leaves(texts: list[str], seed: int, dialect: str | None) -> None:
+    """Turn after turn, in chats and in text completion, with a persona that is searched a turn later."""
+    user = {"name": "U", "description": "A bell.", "position": 4, "depth": 1}
+    asked = request(lorebooks=[LASTING], user=user, seed=seed, dialect=dialect)
+    for end in range(len(texts)):
+        asked = asked.with_(history=turns(*texts[:end]), message=texts[end])
+        carried, plan = silly.build(asked, pipeline=silly.TAVERN.carrying(asked)), silly.build(asked)
+        assert carried.carry == plan.carry
+        asked = asked.with_(lore_state=plan.carry, variables=plan.variables)
+
+
+def test_a_cache_friendly_prompt_takes_all_steps() -> None:
+    """It leaves where it was cut."""
+    assert silly.TAVERN.carrying(request(settings={"cache_friendly": True})) is None

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.dialects.registry import TEXT_DIALECTS
-from innkeeper.prompt import BuildRequest, Pipeline, Ports
+from innkeeper.prompt import BuildRequest, Pipeline, Ports, Step
 from innkeeper.prompt.build import start
+from innkeeper.prompt.run.pipeline import NoConfig
+from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.chat.compilation import COMPILATION
 from innkeeper.taverns.silly.chat.macro_expansion import MACRO_EXPANSION
-from innkeeper.taverns.silly.chat.plan_assembly import PLAN_ASSEMBLY
+from innkeeper.taverns.silly.chat.plan_assembly import PLAN_ASSEMBLY, set_plan
 from innkeeper.taverns.silly.chat.prompts import ENTRIES, PINNED_GROUPS
 from innkeeper.taverns.silly.chat.trimming import TRIMMING
 from innkeeper.taverns.silly.hooks import HOOKS
@@ -42,11 +46,26 @@ def _pipeline_for(request: BuildRequest) -> Pipeline:
     return TEXT_PIPELINE
 
 
+def _carrying(request: BuildRequest) -> Pipeline | None:
+    """The steps up to the texts in the chat. A cache-friendly prompt also leaves where it was cut: that takes all steps."""
+    return None if request.settings.get("cache_friendly") else _carrying_steps(_pipeline_for(request))
+
+
+@cache
+def _carrying_steps(whole: Pipeline) -> Pipeline:
+    return Pipeline(*islice(whole, whole.names.index(INJECTION.name) + 1), Step("carry", _set_carry, NoConfig))
+
+
+def _set_carry(state: State, _config: NoConfig) -> None:
+    set_plan(state, ())
+
+
 TAVERN: Final = Tavern(
     name="silly",
     pipeline=PIPELINE,
     inputs=INPUTS,
     choose=_pipeline_for,
+    carrying=_carrying,
     summary="SillyTavern's prompts: cards, lore, presets, groups; for chats and for text completion.",
     profiles=tuple(PROFILES),
     replies=REPLIES,

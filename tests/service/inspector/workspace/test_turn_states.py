@@ -15,10 +15,10 @@ from innkeeper.service.inspector.workspace.working import WorkingFile
 from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 from innkeeper.taverns import build
 
-CARD = {
+CARD: dict[str, Any] = {
     "spec": "chara_card_v2",
     "spec_version": "2.0",
-    "data": {"name": "C", "description": "d {{getvar::x}}", "first_mes": "h"},
+    "data": {"name": "C", "first_mes": "h"},
 }
 BOOK = {
     "entries": {"0": {"uid": 0, "key": ["reef"], "content": "Sticky text.", "sticky": 4, "order": 1, "position": 0}}
@@ -26,8 +26,9 @@ BOOK = {
 SAID = ["the reef", "and now", "well", "good", "bye"]
 
 
-def opened(book: dict[str, Any] = BOOK, **settings: Any) -> OpenWorkspace:
+def opened(book: dict[str, Any] = BOOK, description: str = "d {{getvar::x}}", **settings: Any) -> OpenWorkspace:
     """A chat of which the first message fires an entry that stays for some messages."""
+    card = {**CARD, "data": {**CARD["data"], "description": description}}
     lines: list[dict[str, Any]] = [{"user_name": "U", "character_name": "C", "chat_metadata": {}}]
     for text in SAID:
         lines += [
@@ -35,14 +36,14 @@ def opened(book: dict[str, Any] = BOOK, **settings: Any) -> OpenWorkspace:
             {"name": "C", "is_user": False, "mes": f"Answer to {text}."},
         ]
     chat = "\n".join(map(json.dumps, lines)).encode()
-    data = {"card.json": json.dumps(CARD).encode(), "book.json": json.dumps(book).encode(), "chat.jsonl": chat}
+    data = {"card.json": json.dumps(card).encode(), "book.json": json.dumps(book).encode(), "chat.jsonl": chat}
     files = [WorkingFile(name, name, each) for name, each in data.items()]
     return OpenWorkspace("t", files, SettingsChange(message="hm", **settings), every=True)
 
 
-def session(turns: int) -> Plan:
+def session(turns: int, description: str) -> Plan:
     """The plan of a session that has had so many messages, turn by turn with what each leaves."""
-    workspace = opened()
+    workspace = opened(description=description)
     whole = workspace.request()
     request = whole.with_(lore_state=None, variables={})
     for index in range(0, turns, 2):
@@ -51,14 +52,15 @@ def session(turns: int) -> Plan:
     return build(request.with_(history=whole.history[:turns], message="hm"))
 
 
+@pytest.mark.parametrize("description", ["plain", "{{setvar::x::{{getvar::x}}i}}{{getvar::x}}"])
 @pytest.mark.parametrize("turn", [0, 1, 2, 3, 4, 6, 8, 9, 10])
-def test_it_is_what_a_session_would_have(turn: int) -> None:
-    """Timed effects go on from turn to turn, and end."""
-    workspace = opened()
+def test_it_is_what_a_session_would_have(turn: int, description: str) -> None:
+    """Timed effects go on from turn to turn, and end; so do variables, for which turns are built whole."""
+    workspace = opened(description=description)
     for other in (9, 2, turn):  # whatever was looked at before
         workspace.change(SettingsChange(turn=other))
         plan = planned(workspace)
-    assert plan.fingerprint() == session(turn).fingerprint()
+    assert plan.fingerprint() == session(turn, description).fingerprint()
 
 
 def test_the_live_end_is_the_last_turn() -> None:
@@ -100,7 +102,7 @@ def test_an_edit_of_an_earlier_message_counts() -> None:
 def test_nothing_is_built_where_nothing_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without timed effects and variables a cut costs nothing."""
     built: list[Any] = []
-    monkeypatch.setattr(turn_states, "build", built.append)
+    monkeypatch.setattr(turn_states, "TAVERNS", built)
     workspace = opened({"entries": {}}, turn=6)
     workspace.files["card.json"].apply(Edit(file="", path=("data", "description")), "plain")
     assert workspace.request().lore_state is None
