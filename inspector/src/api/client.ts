@@ -1,7 +1,7 @@
 /** The calls of the page: same origin, by the cookie of the session, JSON in and out. */
 
 import type {
-  Changes, Comparison, CompareRequest, Conflict, EntriesCopy, EntryEdits, DraftRequest, FileContent, FileReply, FileView, Kind, LibraryView, LogPage, MetricsView, ProblemView, PublishRequest, ConflictEnd,
+  Changes, Comparison, CompareRequest, Conflict, EntriesCopy, EntryEdits, DraftRequest, FileContent, FileReply, FileView, InstallChoice, InstallContents, Kind, LibraryView, LogPage, MetricsView, ProblemView, PublishRequest, ConflictEnd,
   ResolutionView, ResolutionRequest, RollbackRequest, Saved, TalkDelta, TalkEnd, TalkRequest, TemplateSummary, TemplateView, TierRequest, TierView,
   VaultNames, Wire, Workspace,
 } from "./types.ts";
@@ -47,6 +47,8 @@ const query = (values: Readonly<Record<string, string | number | null | undefine
 const file = (id: string): string => `files/${encodeURIComponent(id)}`;
 
 export const workspace = (): Promise<Workspace> => get("workspace");
+export const install = (): Promise<InstallContents> => get("install");
+export const choose = (choice: InstallChoice): Promise<Workspace> => post("install", choice);
 export const openFile = (id: string): Promise<FileContent> => get(file(id));
 export const changes = (id: string): Promise<Changes> => get(`${file(id)}/changes`);
 export const save = (id: string): Promise<Saved> => post(`${file(id)}/save`);

@@ -2,6 +2,53 @@
 
 export type Kind = "character" | "chat" | "lorebook" | "other" | "persona" | "preset" | "profile" | "request";
 
+/** What to open: a character by the name of its file or a group by its id, and one of its chats; else what was open last. */
+export interface InstallChoice {
+  readonly character?: string | null;
+  readonly group?: string | null;
+  readonly chat?: string | null;
+  readonly presets?: readonly string[];
+  readonly books?: readonly string[];
+}
+
+/** What is open: who speaks, by name and by file or id, in which chat, and what was chosen for it. */
+export interface InstallView {
+  readonly name: string;
+  readonly speaker: string;
+  readonly chat: string;
+  readonly is_new: boolean;
+  readonly choice: InstallChoice;
+}
+
+/** A character by its file, or a group by its id, with the chats; ``is_active``: it was open last in SillyTavern. */
+export interface InstalledSpeaker {
+  readonly id: string;
+  readonly name: string;
+  readonly chats: readonly string[];
+  readonly is_group: boolean;
+  readonly is_active: boolean;
+}
+
+/** A lorebook, and for what it counts in the chat that is open: for nothing where there is no scope. */
+export interface InstalledBook {
+  readonly name: string;
+  readonly scopes: readonly string[];
+}
+
+/** A preset or template, and its folder. */
+export interface InstalledPreset {
+  readonly name: string;
+  readonly folder: string;
+  readonly is_selected: boolean;
+}
+
+/** What there is to choose from. */
+export interface InstallContents {
+  readonly speakers: readonly InstalledSpeaker[];
+  readonly books: readonly InstalledBook[];
+  readonly presets: readonly InstalledPreset[];
+}
+
 /** Why something was not done: a kind of error, a sentence, how to mend it, and where. */
 export interface ProblemView {
   readonly code: string;
@@ -96,6 +143,7 @@ export interface Workspace {
   readonly profiles: readonly string[];
   readonly formats: Readonly<Record<string, readonly string[]>>;
   readonly routes: readonly string[];
+  readonly install: InstallView | null;
 }
 
 /** A working copy: its document, or its text where that is no JSON. */

@@ -40,7 +40,7 @@ function typing(event: KeyboardEvent): boolean {
 }
 
 class Shell {
-  open = $state<"palette" | "keys" | null>(null);
+  open = $state<"palette" | "keys" | "install" | null>(null);
 
   readonly commands: readonly Command[] = $derived([
     { id: "palette", name: t("command.palette"), keys: "Mod+K", run: () => (this.open = "palette") },
@@ -48,6 +48,7 @@ class Shell {
     { id: "save", name: t("command.save"), keys: "Mod+S", run: save },
     { id: "undo", name: t("command.undo"), keys: "Mod+Z", run: () => session.undo() },
     { id: "redo", name: t("command.redo"), keys: "Mod+Shift+Z", run: () => session.redo() },
+    ...(session.workspace?.install ? [{ id: "install", name: t("command.install"), keys: "Mod+O", run: () => (this.open = "install") } as const] : []),
     { id: "files", name: t("command.files"), keys: "Alt+1", run: () => focus("files") },
     { id: "prompt", name: t("command.prompt"), keys: "Alt+2", run: () => ((session.middle = "prompt"), focus("middle")) },
     { id: "wire", name: t("command.wire"), keys: "Alt+3", run: () => ((session.middle = "wire"), focus("middle")) },

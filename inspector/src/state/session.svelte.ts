@@ -4,7 +4,7 @@ import { SvelteMap } from "svelte/reactivity";
 
 import * as api from "../api/client.ts";
 import { Live, type LiveEvents, type LiveState, type Socket } from "../api/live.ts";
-import type { Edit, FileView, FindingView, InspectionView, Kind, LiveReply, OriginView, ConflictEnd, SettingsChange, SettingsView, SharedChange, VerdictView, Workspace } from "../api/types.ts";
+import type { Edit, FileView, FindingView, InspectionView, InstallChoice, Kind, LiveReply, OriginView, ConflictEnd, SettingsChange, SettingsView, SharedChange, VerdictView, Workspace } from "../api/types.ts";
 import { type Path, differences, startsWith, withEdit } from "../format/paths.ts";
 import { t } from "../words/words.svelte.ts";
 import { equal, updated } from "./update.ts";
@@ -166,6 +166,7 @@ class Session {
     this.settings = workspace.settings;
     const ids = new Set(workspace.files.map((file) => file.id));
     for (const id of [...this.opened.keys()]) if (!ids.has(id)) this.opened.delete(id);
+    [this.#undo, this.#redo] = [this.#undo.filter((past) => ids.has(past.file)), this.#redo.filter((past) => ids.has(past.file))];
     if (!this.active || !ids.has(this.active)) {
       const used = workspace.files.filter((file) => file.used);
       this.active = (used.find((file) => file.kind === "character") ?? used[0] ?? workspace.files[0])?.id ?? null;
@@ -243,6 +244,15 @@ class Session {
     const file = await api.begin(kind);
     await this.reload();
     this.show(file.id, []);
+    this.#live?.send([]);
+  }
+
+  /** Open something else of the SillyTavern folder, and go to its card. */
+  async choose(choice: InstallChoice): Promise<void> {
+    await this.settled();
+    const workspace = await api.choose(choice);
+    this.active = null;
+    await this.take(workspace);
     this.#live?.send([]);
   }
 

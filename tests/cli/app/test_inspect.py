@@ -10,10 +10,8 @@ from typing import Any
 import pytest
 
 from innkeeper.cli.app.root import main
-from innkeeper.prompt import BuildRequest
 from innkeeper.service.inspector import server
 from innkeeper.service.inspector.session.session import WorkspaceSession
-from innkeeper.taverns import silly
 from innkeeper.taverns.silly.install import Install
 from tests.shared import ROOT
 
@@ -77,12 +75,20 @@ def test_a_sillytavern_folder_opens_as_its_next_request(
 ) -> None:
     """With the assets that are selected there, as ``build --sillytavern`` reads them."""
     assert main(["inspect", "--no-browser", *words]) == 0
-    (file,) = served[0].files.values()
-    installed = Install.open(INSTALL).prepare(character)
-    opened = silly.build(BuildRequest.from_json(file.data), now=NOW, seed=1)
-    assert opened.fingerprint("openai") == installed.build(now=NOW, seed=1).fingerprint("openai")
-    assert file.path is None  # nothing is written into the folder
-    assert served[0].title == str(installed)
+    session, installed = served[0], Install.open(INSTALL).prepare(character)
+    names = {file.name: file.path for file in session.files.values()}
+    assert names[f"characters/{installed.character}"] == INSTALL / "characters" / installed.character
+    assert session.install is not None
+    assert session.install.choice.character == character
+
+
+@pytest.mark.parametrize(
+    "words", [("--character", "Bram"), ("--sillytavern", str(INSTALL), "--character", "Nobody"), ("--user", "ilse")]
+)
+def test_names_need_their_folder(served: list[WorkspaceSession], words: tuple[str, ...]) -> None:
+    """And what is not in it is refused before anything is served."""
+    assert main(["inspect", "--no-browser", *words]) != 0
+    assert not served
 
 
 def test_a_browser_is_opened_unless_told_otherwise(

@@ -13,6 +13,7 @@ from innkeeper.cli.prompt.asset_options import install_options
 from innkeeper.cli.settings.completion import files as offered_files
 
 if TYPE_CHECKING:
+    from innkeeper.service.inspector.session.messages import WorkspaceOptions
     from innkeeper.service.inspector.session.session import WorkspaceSession
     from innkeeper.service.inspector.talking import InspectorTalk
 
@@ -32,7 +33,8 @@ def inspect(files: tuple[Path, ...], *, port: int, no_browser: bool, as_json: bo
     """Open FILES or a FOLDER in the inspector, a page that shows and explains the prompt while you type.
 
     Files are cards, lorebooks, presets, personas, a chat or a build request, recognised by their content. The default is the
-    packaged example. A SillyTavern folder opens as the request that SillyTavern would send next. The page is served to this
+    packaged example. Of a SillyTavern folder one character with a chat is open, and the prompt
+    is what SillyTavern would send next. The page is served to this
     machine only, loads nothing from elsewhere, and opens with an address that works once. Nothing is written before you save,
     and the previous version is backed up. Ctrl-C ends it.
     """
@@ -66,7 +68,6 @@ def open_session(
     """
     from msgspec import structs
 
-    from innkeeper.cli.prompt.assets import AssetFiles
     from innkeeper.cli.talk.demo import QUESTION, TIME, examples_dir
     from innkeeper.prompt import UsageError
     from innkeeper.prompt.machine import utc_now
@@ -83,11 +84,8 @@ def open_session(
         raise UsageError("a folder goes alone", hint="name one folder, or files")
     if folders and _is_install(folders[0]):
         named["sillytavern"] = folders[0]
-    assets = AssetFiles()
-    assets.open_install(named)
-    if assets.prepared is not None:
-        request = ("request.json", assets.prepared.request.to_json(), None)
-        return WorkspaceSession(str(assets.prepared), [request], structs.replace(options, every=True))
+    if any(named.get(name) is not None for name in ("sillytavern", "character", "group", "user")):
+        return _installed_session(named, options)
     if not files:
         options, settings = structs.replace(options, now=TIME), {"message": QUESTION}
         return WorkspaceSession("Skerrow", read_folder(examples_dir(), writable=False), options, settings=settings)
@@ -96,6 +94,27 @@ def open_session(
         return WorkspaceSession(folder.name, read_folder(folder), options, folder=folder)
     options = structs.replace(options, every=True)
     return WorkspaceSession(files[0].stem, read_files(files), options, folder=files[0].resolve().parent)
+
+
+def _installed_session(named: Mapping[str, Any], options: WorkspaceOptions) -> WorkspaceSession:
+    """The workspace of a SillyTavern folder. Raises `UsageError` for names without one, and what `Install.prepare` raises."""
+    from innkeeper.prompt import UsageError
+    from innkeeper.service.inspector.session.messages import InstallSource
+    from innkeeper.service.inspector.session.session import WorkspaceSession
+    from innkeeper.service.inspector.views.installed import InstallChoice
+    from innkeeper.service.inspector.workspace.installed import Installed
+    from innkeeper.taverns.silly.install import user_folder
+
+    if named.get("sillytavern") is None:
+        word = next(name for name in ("character", "group", "user") if named.get(name) is not None)
+        raise UsageError(f"--{word} names something in a SillyTavern folder", hint="add --sillytavern FOLDER")
+    linked = tuple(named.get("linked") or ())
+    folder = user_folder(named["sillytavern"], named.get("user"), linked=linked)
+    choice = InstallChoice(character=named.get("character"), group=named.get("group"), chat=named.get("chat"))
+    source = InstallSource(str(folder.root), linked, choice)
+    session = WorkspaceSession("", (), options, install=source)
+    session.open_install(source, Installed(source).opening())
+    return session
 
 
 def _is_install(folder: Path) -> bool:

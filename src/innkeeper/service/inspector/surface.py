@@ -35,6 +35,7 @@ from innkeeper.service.inspector.session.session import WorkspaceSession
 from innkeeper.service.inspector.session.sessions import WorkspaceSessions
 from innkeeper.service.inspector.views.exchanges import CompareRequest, Comparison, TalkRequest
 from innkeeper.service.inspector.views.inspection import InspectionView, Wire
+from innkeeper.service.inspector.views.installed import InstallChoice, InstallContents
 from innkeeper.service.inspector.views.workspace import (
     Changes,
     Conflict,
@@ -140,6 +141,8 @@ class Inspector:
             Page("GET", PAGE + "{path:path}", self._asset),
             Page("GET", API + "openapi.json", self._document),
             page("GET", "workspace", _ask("view"), "The files, the settings, what there is to choose from.", Workspace),
+            page("GET", "install", _ask("contents"), "What there is in the SillyTavern folder.", InstallContents),
+            page("POST", "install", _choose, "Open something else of that folder.", Workspace, body=InstallChoice),
             page("GET", "inspection", _ask("inspection"), "The prompt and why it is as it is.", InspectionView),
             page("POST", "files", _add, "One more file, kept in memory.", FileView, body=BYTES, query=_NAME),
             page("POST", "files/new", _begin, "A new file of a kind, kept in memory.", FileView, query=_KIND),
@@ -290,6 +293,10 @@ async def _save(session: WorkspaceSession, web: Request, _: bytes) -> tuple[Engi
 
 async def _revert(session: WorkspaceSession, web: Request, _: bytes) -> tuple[EngineReply, bytes]:
     return await session.revert(web.path_params["id"])
+
+
+async def _choose(session: WorkspaceSession, _: Request, body: bytes) -> tuple[EngineReply, bytes]:
+    return await session.choose(body)
 
 
 async def _begin(session: WorkspaceSession, web: Request, _: bytes) -> tuple[EngineReply, bytes]:

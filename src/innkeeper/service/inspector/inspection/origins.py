@@ -77,6 +77,7 @@ class Origins:
         self._saved = variation is not None and variation.saved
         self.entries = workspace.entries(variation)
         self._lines: list[int] | None = None
+        self._is_install = workspace.installed is not None
         cache = workspace.cache if variation is None else InspectionCache()
         if len(cache.origins) > MAX_ORIGINS:
             cache = workspace.cache = InspectionCache()
@@ -212,11 +213,17 @@ class Origins:
 
     @property
     def lines(self) -> list[int]:
-        """For each line of the chat as a tavern counts them, the index of its message."""
+        """For each line of the chat as a tavern counts them, the index of its message.
+
+        SillyTavern counts hidden ones, and takes the first for a header where there is none.
+        """
         if self._lines is None:
             file = self._first("chat")
             chat = None if file is None else file.built_of(saved=self._saved)
-            self._lines = [] if chat is None else [index for index, one in enumerate(chat.messages) if not one.hidden]
+            messages = () if chat is None else chat.messages
+            self._lines = [index for index, one in enumerate(messages) if self._is_install or not one.hidden]
+            if self._is_install and chat is not None and chat.header is None:
+                del self._lines[:1]
         return self._lines
 
 

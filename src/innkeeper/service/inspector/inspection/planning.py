@@ -16,7 +16,7 @@ from innkeeper.conversation import TurnInput, settled_request
 from innkeeper.conversation.greetings import opening_messages
 from innkeeper.conversation.reply import ReplyRules, answered_request, finished_reply
 from innkeeper.dialects.plan_payload import plan_payload
-from innkeeper.prompt import BuildRequest, InnkeeperError, MaxTokensExceededError, Plan, Ports, deep_merge
+from innkeeper.prompt import BuildRequest, InnkeeperError, MaxTokensExceededError, Plan, deep_merge
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.service.inspector.inspection.inspection import inspected
 from innkeeper.service.inspector.views.workspace import SettingsChange, Variation
@@ -38,12 +38,14 @@ def planned(workspace: OpenWorkspace, variation: Variation | None = None, turn: 
     if turn is not None:
         request, notes = settled_request(request, msgspec.structs.replace(turn, seed=request.seed))
     if workspace.greeting is not None and not (request.history or workspace.has_begun(variation)):
-        request = request.with_(history=tuple(opening_messages(request, workspace.greeting, Ports())))
+        request = request.with_(history=tuple(opening_messages(request, workspace.greeting, workspace.ports)))
+    if workspace.installed is not None:
+        notes = (*notes, *workspace.installed.notes)
     try:
-        plan = build(request)
+        plan = build(request, workspace.ports)
     except MaxTokensExceededError as error:
         options = deep_merge(request.step_options, {"trimming": {"on_overflow": "warn"}})
-        plan = build(request.with_(step_options=options))
+        plan = build(request.with_(step_options=options), workspace.ports)
         note = Note(NoteKind.LIMIT, error.message, hint=error.hint)
         plan = plan.with_(warnings=(note, *plan.warnings))
     return plan.with_(notes=(*notes, *plan.notes)) if notes else plan

@@ -141,7 +141,8 @@ class _Matches:
         self._chat = chat if isinstance(chat, ChatLog) else ChatLog()
         turn = workspace.settings_of(variation).turn
         limit = len(self._chat.messages) if turn is None else turn
-        self._lines = [index for index in origins.lines if index < limit]
+        messages = self._chat.messages
+        self._lines = [index for index in origins.lines if index < limit and not messages[index].hidden]
 
     def at(self, facts: Mapping[str, Any]) -> KeyMatch | None:
         """The place; None where the text is none of the chat."""

@@ -20,7 +20,13 @@ from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UsageError
 from innkeeper.prompt.typed.once import convert, decode, unpack
 from innkeeper.service.inspector.inspection.inspection import inspected
 from innkeeper.service.inspector.inspection.planning import planned
-from innkeeper.service.inspector.session.messages import EngineCall, EngineReply, WorkspaceOptions, WorkspaceState
+from innkeeper.service.inspector.session.messages import (
+    EngineCall,
+    EngineReply,
+    InstallSource,
+    WorkspaceOptions,
+    WorkspaceState,
+)
 from innkeeper.service.inspector.views.exchanges import (
     CompareRequest,
     InspectionUpdate,
@@ -47,6 +53,7 @@ from innkeeper.service.inspector.views.workspace import (
     problem_of,
 )
 from innkeeper.service.inspector.workspace.beginnings import copied_entries
+from innkeeper.service.inspector.workspace.installed import Installed
 from innkeeper.service.inspector.workspace.working import WorkingFile
 from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 
@@ -109,7 +116,8 @@ class WorkspaceEngine:
                 with suppress(InnkeeperError):
                     file.apply(Edit(file=opened.id, path=()), msgspec.json.decode(opened.copy))
             files.append(file)
-        self._open = OpenWorkspace(opening.title, files, now=opening.options.now, every=opening.options.every)
+        options, installed = opening.options, None if opening.install is None else Installed(opening.install)
+        self._open = OpenWorkspace(opening.title, files, now=options.now, every=options.every, installed=installed)
         self._connections.clear()
         for raw in opening.edits:
             with suppress(InnkeeperError):
@@ -124,6 +132,17 @@ class WorkspaceEngine:
     def view(self, _: EngineCall, __: bytes) -> EngineAnswer:
         """The workspace."""
         return _json(self.workspace.view(self._options))
+
+    def contents(self, _: EngineCall, __: bytes) -> EngineAnswer:
+        """What there is to choose from in the folder."""
+        installed = self.workspace.installed
+        if installed is None:
+            raise UnknownNameError("SillyTavern folder", "")
+        return _json(installed.contents())
+
+    def choose(self, _: EngineCall, body: bytes) -> EngineAnswer:
+        """What is to be opened for another choice in a folder."""
+        return EngineReply(), msgspec.msgpack.encode(Installed(unpack(body, InstallSource)).opening())
 
     def add(self, call: EngineCall, body: bytes) -> EngineAnswer:
         """One more file: its id in ``argument``, its name in ``detail``; begun here where ``number`` is 1."""
@@ -327,8 +346,8 @@ JSON: Final = "application/json"
 OPERATIONS: Final[dict[str, Callable[[WorkspaceEngine, EngineCall, bytes], EngineAnswer]]] = {
     name: getattr(WorkspaceEngine, name)
     for name in (
-        "open", "view", "add", "copies", "live", "leave", "lint", "inspection", "file", "picture", "changes", "revert",
-        "meet", "conflict", "resolve", "repaint", "entries",
+        "open", "view", "contents", "choose", "add", "copies", "live", "leave", "lint", "inspection", "file", "picture",
+        "changes", "revert", "meet", "conflict", "resolve", "repaint", "entries",
         "written", "saved", "export", "wire", "compare", "replay", "open_replay", "profile", "plan", "finish",
     )
 }  # fmt: skip

@@ -6,6 +6,8 @@ from http import HTTPStatus
 
 import msgspec
 
+from innkeeper.service.inspector.views.installed import InstallChoice
+
 
 class EngineCall(msgspec.Struct, frozen=True, array_like=True):
     """What is asked: the name of an operation, and what it is about."""
@@ -60,6 +62,29 @@ class WorkspaceOptions(msgspec.Struct, frozen=True, kw_only=True):
     library: bool = False
 
 
+class InstallSource(msgspec.Struct, frozen=True):
+    """A user's folder of SillyTavern, folders outside that links in it may lead to, and what of it is open."""
+
+    root: str
+    linked: tuple[str, ...] = ()
+    choice: InstallChoice = InstallChoice()
+
+
+class OpeningFile(msgspec.Struct, frozen=True):
+    """A file of a folder that is to be opened, by its name in it; ``data`` where it is in another file."""
+
+    name: str
+    data: bytes | None = None
+    is_used: bool = True
+
+
+class InstallOpening(msgspec.Struct, frozen=True):
+    """What is to be opened of a folder."""
+
+    title: str
+    files: tuple[OpeningFile, ...]
+
+
 class WorkspaceState(msgspec.Struct, frozen=True, kw_only=True):
     """All that a workspace is made of: its files, edits that are not in their copies, the settings that differ from the usual."""
 
@@ -68,3 +93,4 @@ class WorkspaceState(msgspec.Struct, frozen=True, kw_only=True):
     edits: tuple[bytes, ...] = ()
     settings: bytes | None = None
     options: WorkspaceOptions = WorkspaceOptions()
+    install: InstallSource | None = None

@@ -20,15 +20,25 @@ from innkeeper.service.exchange import encode
 from innkeeper.service.inspector.session.messages import (
     EngineCall,
     EngineReply,
+    InstallOpening,
+    InstallSource,
     OpenedFile,
     WorkspaceOptions,
     WorkspaceState,
 )
 from innkeeper.service.inspector.session.process import EngineProcess, Engines
 from innkeeper.service.inspector.views.exchanges import LiveShared, SharedChange
+from innkeeper.service.inspector.views.installed import InstallChoice
 from innkeeper.service.inspector.views.workspace import Conflict, ConflictEnd, FileView, Saved
 from innkeeper.service.inspector.workspace.beginnings import beginning
-from innkeeper.service.inspector.workspace.disk import ChangedFileError, save_new, save_over, stamp_of
+from innkeeper.service.inspector.workspace.disk import (
+    ChangedFileError,
+    read_installed,
+    save_new,
+    save_over,
+    stamp_of,
+)
+from innkeeper.taverns.silly.install.files import user_folder
 
 MAX_EDITS: Final = 500
 """Edits that are kept apart (no error: the documents are kept as they are then)."""
@@ -60,6 +70,11 @@ class SessionFile:
         self.image: bytes | None = None
         self.disk = data
         self.stamp = None if path is None else stamp_of(path)
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether something of it is nowhere else, beside edits that are kept apart."""
+        return self.fresh or any(part is not None for part in (self.copy, self.theirs, self.image))
 
     def saved(self, data: bytes) -> None:
         """Have these bytes, here and on the disk."""
@@ -99,6 +114,7 @@ class WorkspaceSession:
         engines: what makes the process; it is given what to open.
         folder: where new files are saved; None: nowhere.
         settings: what of the settings differs from the usual.
+        install: the SillyTavern folder that the files are of; `open_install` opens them.
     """
 
     def __init__(
@@ -110,8 +126,9 @@ class WorkspaceSession:
         *,
         folder: Path | None = None,
         settings: Mapping[str, Any] = EMPTY,
+        install: InstallSource | None = None,
     ) -> None:
-        self.title, self.options, self.folder = title, options, folder
+        self.title, self.options, self.folder, self.install = title, options, folder, install
         self.files: dict[str, SessionFile] = {}
         self.settings: dict[str, Any] = dict(settings)
         self._edits: list[tuple[_EditPath, bytes]] = []
@@ -162,6 +179,7 @@ class WorkspaceSession:
                 edits=tuple(raw for _, raw in self._edits),
                 settings=encode(self.settings) if self.settings else None,
                 options=self.options,
+                install=self.install,
             )
         )
 
@@ -282,6 +300,35 @@ class WorkspaceSession:
         """What was edited in a file is saved, or taken back."""
         self.file(name).copy = None
         self._edits = [(path, raw) for path, raw in self._edits if path.file != name]
+
+    # ---------------------------------------------------------------------------------------------------------- install
+
+    async def choose(self, body: bytes) -> tuple[EngineReply, bytes]:
+        """Open something else of the SillyTavern folder. Files with edits stay open. Raises `UnknownNameError`, `LimitError`."""
+        if self.install is None:
+            raise UnknownNameError("SillyTavern folder", "")
+        source = msgspec.structs.replace(self.install, choice=decode(body, InstallChoice))
+        answer, data = await self.ask(EngineCall("choose"), msgspec.msgpack.encode(source))
+        if not answer.is_ok:
+            return answer, data
+        await asyncio.to_thread(self.open_install, source, unpack(data, InstallOpening))
+        await self.ask(EngineCall("open"), self.opening())
+        self.share(RELOAD)
+        return await self.ask(EngineCall("view"))
+
+    def open_install(self, source: InstallSource, opening: InstallOpening) -> None:
+        """Have the files of a choice. Those that are open already stay as they are. Raises `LimitError`."""
+        read = read_installed(user_folder(source.root, linked=source.linked), opening.files)
+        edited = {path.file for path, _ in self._edits}
+        before = {file.name: file for file in self.files.values() if file.id in edited or file.is_edited}
+        self.install, self.title = source, opening.title
+        self.files = {file.id: file for file in before.values()}
+        ids = {name: before[name].id if name in before else self._add(name, data, path).id for name, data, path in read}
+        used = [ids[file.name] for file in opening.files if file.is_used and file.name in ids and file.data is None]
+        persona = next((ids[file.name] for file in opening.files if file.data is not None), None)
+        self.settings = {"used": used, "persona": persona} | {
+            name: self.settings[name] for name in ("seed", "now") if name in self.settings
+        }
 
     # ------------------------------------------------------------------------------------------------------------ files
 

@@ -9,11 +9,20 @@ from typing import Final
 
 import msgspec
 
-from innkeeper.service.inspector.views import answers, exchanges, inspection, library, records, templates, workspace
+from innkeeper.service.inspector.views import (
+    answers,
+    exchanges,
+    inspection,
+    installed,
+    library,
+    records,
+    templates,
+    workspace,
+)
 
 VIEWS: Final[tuple[type[msgspec.Struct], ...]] = tuple(
     view
-    for module in (workspace, inspection, exchanges, library, templates, answers, records)
+    for module in (installed, workspace, inspection, exchanges, library, templates, answers, records)
     for view in vars(module).values()
     if isinstance(view, type) and issubclass(view, msgspec.Struct) and view.__module__ == module.__name__
 )

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.service.inspector.views.installed import InstallView
 
 Kind = Literal["character", "lorebook", "preset", "persona", "chat", "request", "profile", "other"]
 """What a file holds."""
@@ -141,7 +142,10 @@ class Variation(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_
 
 
 class Workspace(msgspec.Struct, frozen=True):
-    """What is open. ``turns``: messages of the chat; ``library`` and ``talk``: whether those rooms are there."""
+    """What is open. ``turns``: messages of the chat; ``library`` and ``talk``: whether those rooms are there.
+
+    ``install``: what is open of a SillyTavern folder, where it is one.
+    """
 
     title: str
     files: tuple[FileView, ...]
@@ -154,6 +158,7 @@ class Workspace(msgspec.Struct, frozen=True):
     profiles: tuple[str, ...] = ()
     formats: dict[str, tuple[str, ...]] = {}
     routes: tuple[str, ...] = ()
+    install: InstallView | None = None
 
 
 class FileContent(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ Links are not followed. A file is written whole or not at all, and what was ther
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Final
@@ -14,8 +14,10 @@ from typing import Final
 from innkeeper.content.errors import MissingFileError, OutputExistsError
 from innkeeper.content.files.saving import save_bytes
 from innkeeper.prompt.errors import InnkeeperError, LimitError, UnavailableError, UsageError, Where
+from innkeeper.service.inspector.session.messages import OpeningFile
 from innkeeper.service.inspector.workspace.workspace import MAX_FILE_BYTES, check_files
 from innkeeper.taverns.profiles.files import FolderFiles, checked_parts
+from innkeeper.taverns.silly.install.files import UserFolder
 
 SUFFIXES: Final = frozenset({".json", ".jsonl", ".png", ".apng", ".charx", ".byaf", ".toml"})
 """Endings of the files of a folder that are opened; what they hold decides what they are."""
@@ -58,6 +60,23 @@ def read_folder(folder: Path, *, writable: bool = True) -> list[Read]:
         size += len(data)
         read.append((name, data, root / name if writable else None))
         check_files(len(read), size)
+    return read
+
+
+def read_installed(folder: UserFolder, files: Iterable[OpeningFile]) -> list[Read]:
+    """The files of a SillyTavern folder, each saved where it lies; those that are gone by now are left out.
+
+    Raises:
+        LimitError: there are too many, or they are too large.
+    """
+    read: list[Read] = []
+    for file in files:
+        parts = file.name.split("/")
+        path = None if file.data is not None else folder.path(*parts)
+        data = folder.data(*parts) if file.data is None else file.data
+        if data is not None:
+            read.append((file.name, data, path))
+            check_files(len(read), sum(len(each) for _, each, _ in read))
     return read
 
 

@@ -10,7 +10,7 @@ import msgspec
 from innkeeper.content.chat import OURS, ChatLog
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.dialects.registry import TEXT_DIALECTS
-from innkeeper.prompt import BuildRequest, UnknownNameError, deep_merge
+from innkeeper.prompt import BuildRequest, Ports, UnknownNameError, deep_merge
 from innkeeper.prompt.errors import LimitError
 from innkeeper.service.inspector.session.messages import WorkspaceOptions
 from innkeeper.service.inspector.views.inspection import OriginView
@@ -23,6 +23,7 @@ from innkeeper.service.inspector.views.workspace import (
     Workspace,
 )
 from innkeeper.service.inspector.workspace.findings import LintCache, finding_view
+from innkeeper.service.inspector.workspace.installed import Installed
 from innkeeper.service.inspector.workspace.settings import (
     TAVERN,
     parts_of,
@@ -83,6 +84,7 @@ class OpenWorkspace:
         settings: what of the settings is given.
         now: the time of builds, where the settings say none.
         every: whether all files are used, and not one of each kind.
+        installed: what the files are of, where they are of a SillyTavern folder.
 
     Raises `LimitError`.
     """
@@ -95,12 +97,15 @@ class OpenWorkspace:
         *,
         now: str = "",
         every: bool = False,
+        installed: Installed | None = None,
     ) -> None:
-        self.title = title
+        self.title, self.installed = title, installed
         self.files = {file.id: file for file in files}
         self._check()
         self.profile = profile_of(self.files.values())
         self.settings = usual_settings(self.files.values(), self.profile, now, every=every)
+        if installed is not None:
+            self.settings = with_request(SettingsView(tavern=TAVERN, now=now), installed.request)
         self._linted = LintCache()
         self._cut: tuple[ChatLog, int, ChatLog] | None = None
         self._made: tuple[dict[str, Any], BuildRequest] | None = None
@@ -132,6 +137,7 @@ class OpenWorkspace:
             profiles=TAVERNS[self.settings.tavern].profiles if self.settings.tavern in TAVERNS else (),
             formats={file.id: file.formats for file in self.files.values()},
             routes=options.routes,
+            install=None if self.installed is None else self.installed.view(),
         )
 
     def file(self, name: str) -> WorkingFile:
@@ -252,18 +258,25 @@ class OpenWorkspace:
             _drop_templates(fields)
         if self.profile is not None:
             fields |= self._profiled(fields, self.profile.request)
+        if self.installed is not None:
+            self.installed.prepare_for(self.chat_file, settings.dialect)
+            fields = self.installed.fields(fields, self.files.values(), self._used(settings), saved=saved)
         whole = fields.get("history")
-        if isinstance(whole, ChatLog):
-            fields["history"] = self._until(whole, settings.turn)
+        chat = self._until(whole, settings.turn) if isinstance(whole, ChatLog) else None
+        if chat is not None:
+            of_install = self.installed
+            fields |= (
+                {"history": chat} if of_install is None else of_install.history(chat, fields, cut=chat is not whole)
+            )
         fields |= settings_fields(settings)
         request = self._requested(fields)
         self.turn_states.note = None
-        if not isinstance(whole, ChatLog):
+        if chat is None:
             return request
-        stored = (whole.header or {}).get("chat_metadata")
-        if fields["history"] is whole and isinstance(stored, dict) and any(stored.get(key) for key in _TURN_KEYS):
+        stored = (chat.header or {}).get("chat_metadata")
+        if chat is whole and isinstance(stored, dict) and any(stored.get(key) for key in _TURN_KEYS):
             return request  # the chat's file says itself what its turns left
-        return self.turn_states.request(request, fields, fields["history"], self.used_files(variation))
+        return self.turn_states.request(request, fields, chat, self.used_files(variation))
 
     def _profiled(self, fields: dict[str, Any], base: BuildRequest) -> dict[str, Any]:
         """Return the fields that a profile adds to those of its files."""
@@ -282,7 +295,12 @@ class OpenWorkspace:
     @property
     def greeting(self) -> int | None:
         """The number of the greeting that a chat which has not begun begins with; None for no greeting."""
-        return 0 if self.profile is None else self.profile.profile.greeting_number
+        return None if self.profile is None else self.profile.profile.greeting_number
+
+    @property
+    def ports(self) -> Ports:
+        """What builds reach: pictures that a chat of an install names."""
+        return Ports() if self.installed is None else Ports(media=self.installed.media)
 
     def has_begun(self, variation: Variation | None = None) -> bool:
         """Whether there is a chat, or a request without a profile, which says its chat itself."""

@@ -20,7 +20,8 @@ from innkeeper.taverns.silly.settings import ROLES
 
 CHATS: Final = "chats"
 GROUP_CHATS: Final = "group chats"
-_LINES: Final = ".jsonl"
+LINES: Final = ".jsonl"
+"""How the files of chats end."""
 
 
 class OpenChat(msgspec.Struct, frozen=True):
@@ -42,25 +43,25 @@ class OpenChat(msgspec.Struct, frozen=True):
 
 def chat_names(folder: UserFolder, card: NamedCard) -> tuple[str, ...]:
     """The names of a card's chats."""
-    return tuple(name.removesuffix(_LINES) for name in folder.names(CHATS, card.stem, suffix=_LINES))
+    return tuple(name.removesuffix(LINES) for name in folder.names(CHATS, card.stem, suffix=LINES))
 
 
 def one_to_one_chat(folder: UserFolder, card: NamedCard, name: str | None) -> OpenChat:
     """The chat of this name, else the card's current one. Raises `UnknownNameError`, and the errors of `read_chat`."""
     current = text_of(card.card.raw.get("chat"))
-    stem = (current if name is None else name).removesuffix(_LINES)
+    stem = (current if name is None else name).removesuffix(LINES)
     if name is not None and stem not in chat_names(folder, card):
         raise _unknown(name, chat_names(folder, card), f"{CHATS}/{card.stem}")
-    opened = _open(folder, (CHATS, card.stem, f"{stem}{_LINES}"), stem)
-    return _greeted(folder, card, stem) if opened is None else _beheaded(folder, opened)
+    opened = _open(folder, (CHATS, card.stem, f"{stem}{LINES}"), stem)
+    return greeted_chat(folder, card, stem) if opened is None else _beheaded(folder, opened)
 
 
 def group_chat(folder: UserFolder, group: GroupFile, name: str | None) -> OpenChat:
     """The group's chat of this name, else its current one; an empty new one without a file."""
-    stem = (text_of(group.raw.get("chat_id")) if name is None else name).removesuffix(_LINES)
+    stem = (text_of(group.raw.get("chat_id")) if name is None else name).removesuffix(LINES)
     if name is not None and stem not in group.chats:
         raise _unknown(name, group.chats, GROUP_CHATS)
-    parts = (GROUP_CHATS, f"{stem}{_LINES}")
+    parts = (GROUP_CHATS, f"{stem}{LINES}")
     opened = _open(folder, parts, stem)
     if opened is None:
         return OpenChat(ChatLog(header=dict(EMPTY_HEADER)), stem, parts, is_new=True)
@@ -99,10 +100,10 @@ def _beheaded(folder: UserFolder, opened: OpenChat) -> OpenChat:
     return msgspec.structs.replace(opened, chat=chat)
 
 
-def _greeted(folder: UserFolder, card: NamedCard, name: str) -> OpenChat:
+def greeted_chat(folder: UserFolder, card: NamedCard, name: str) -> OpenChat:
     """A new chat. Without a first message the first of the other greetings is the one that is shown."""
     name = name or card.name
-    parts = (CHATS, card.stem, f"{name}{_LINES}")
+    parts = (CHATS, card.stem, f"{name}{LINES}")
     folder.note("there is no chat yet: it begins with the card's greeting", kind=NoteKind.FALLBACK, at="/".join(parts))
     texts = tuple(text for text in card.card.greetings() if text)
     chat = ChatLog(header=dict(EMPTY_HEADER))

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 from innkeeper.content.errors import LIMITS, Limits, MissingFileError, check_limit
 from innkeeper.content.files.reader import Reader, missing_as_error
 from innkeeper.content.json.text import decode_json
-from innkeeper.prompt.data import FrozenDict
+from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import FormatError, InputError, Where
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.text import shorten
@@ -45,19 +45,31 @@ _SHOWN: Final = 80
 class UserFolder:
     """The files below ``root``. What had to be passed over is in ``notes``, in order.
 
-    ``linked`` are folders outside that links in it may lead to, as where characters lie on another disk.
+    ``linked`` are folders outside that links in it may lead to, as where characters lie on another disk; ``edited`` are
+    bytes as `with_edits` takes them.
     """
 
-    def __init__(self, root: Path, limits: Limits = LIMITS, linked: Iterable[str | Path] = ()) -> None:
+    def __init__(
+        self,
+        root: Path,
+        limits: Limits = LIMITS,
+        linked: Iterable[str | Path] = (),
+        edited: Mapping[str, bytes] = EMPTY,
+    ) -> None:
         self.root = root
         self.limits = limits
+        self._edited = edited
         self.notes: list[Note] = []
         self._linked = tuple(Path(folder).expanduser().resolve() for folder in linked)
         self._real = root.resolve()
 
     def again(self) -> UserFolder:
         """Return the folder without its notes, to be read anew."""
-        return UserFolder(self.root, self.limits, self._linked)
+        return UserFolder(self.root, self.limits, self._linked, self._edited)
+
+    def with_edits(self, edited: Mapping[str, bytes]) -> UserFolder:
+        """The folder with these bytes in the place of those of files, by their names in it: chats and JSON alone."""
+        return UserFolder(self.root, self.limits, self._linked, edited)
 
     def note(self, message: str, *, kind: NoteKind = NoteKind.WARNING, at: str | None = None, **data: Any) -> None:
         """Say something of the folder, or of the file ``at`` in it."""
@@ -114,6 +126,8 @@ class UserFolder:
         path = self.path(*parts)
         if path is None:
             return None
+        if (name := "/".join(parts)) in self._edited:
+            return self._edited[name]
         with Reader(path, self.limits, size_limit=size_limit) as reader:
             return reader.all()
 

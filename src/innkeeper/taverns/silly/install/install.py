@@ -24,15 +24,15 @@ from innkeeper.prompt.request import BuildRequest
 from innkeeper.taverns.silly.extensions.note import note_fields
 from innkeeper.taverns.silly.install.chats import (
     OpenChat,
-    chat_names,
     group_chat,
     one_to_one_chat,
     resolve_greeting,
     script_injections,
 )
+from innkeeper.taverns.silly.install.contents import WORLDS, Contents, contents_of
 from innkeeper.taverns.silly.install.files import SETTINGS, UserFolder, list_of, mapping_of, text_of, user_folder
 from innkeeper.taverns.silly.install.groups import OpenGroup, greet, open_group
-from innkeeper.taverns.silly.install.names import NamedCard, card_of, cards, find_card, find_group, groups
+from innkeeper.taverns.silly.install.names import NamedCard, card_of, find_card, find_group, groups
 from innkeeper.taverns.silly.install.persona import ActivePersona, active_persona
 from innkeeper.taverns.silly.install.selected import CHAT_API, Selected, selecting
 
@@ -42,7 +42,10 @@ if TYPE_CHECKING:
 
 
 class InstalledRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request, its ``chat``, the chat's present or future file (``chat_file``), and notes on the files."""
+    """A request, its ``chat``, the chat's present or future file (``chat_file``), and notes on the files.
+
+    ``presets`` are the files of the presets and templates that are selected, where they are there.
+    """
 
     request: BuildRequest
     chat: ChatLog
@@ -51,6 +54,7 @@ class InstalledRequest(msgspec.Struct, frozen=True, kw_only=True):
     character: str
     persona: str
     notes: tuple[Note, ...] = ()
+    presets: tuple[str, ...] = ()
     media: Callable[[str], bytes | None] | None = None
     """Reads pictures and files of the folder that the chat names: a port of builds."""
 
@@ -67,13 +71,6 @@ class InstalledRequest(msgspec.Struct, frozen=True, kw_only=True):
         ports = ports or Ports()
         plan = build(self.request, replace(ports, media=ports.media or self.media), **inputs)
         return plan.with_(notes=(*self.notes, *plan.notes))
-
-
-class Contents(msgspec.Struct, frozen=True, kw_only=True):
-    """The contents of a folder: names of characters' files with their names and chats, and of groups with their chats."""
-
-    characters: Mapping[str, tuple[str, tuple[str, ...]]]
-    groups: Mapping[str, tuple[str, tuple[str, ...]]]
 
 
 _SHOWN: Final = 30
@@ -113,12 +110,8 @@ class Install:
         return cls(user_folder(path, user, limits=limits, linked=linked), changes)
 
     def contents(self) -> Contents:
-        """List the characters, groups and chats of the folder."""
-        folder = self.folder.again()
-        return Contents(
-            characters={card.avatar: (card.name, chat_names(folder, card)) for card in cards(folder)},
-            groups={group.id: (group.name, group.chats) for group in groups(folder)},
-        )
+        """List what there is in the folder to choose from."""
+        return contents_of(self.folder.again())
 
     def prepare(
         self,
@@ -251,6 +244,7 @@ def _prepared(
         character=card.avatar if card is not None else "",
         persona=persona.avatar,
         notes=(*folder.notes, *notes),
+        presets=selected.preset_files(folder),
         media=folder.media,
     )
 
@@ -306,7 +300,6 @@ def data_bank(
     return {"attachments": attachments} if attachments else {}
 
 
-WORLDS: Final = "worlds"
 _JSON: Final = ".json"
 
 

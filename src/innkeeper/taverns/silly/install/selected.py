@@ -25,6 +25,9 @@ from innkeeper.tokens import SILLYTAVERN_TOKENIZERS
 _JSON: Final = ".json"
 _CHAT: Final = ("OpenAI Settings", "reasoning")
 _TEXT: Final = ("TextGen Settings", "instruct", "context", "sysprompt", "reasoning")
+PRESETS: Final = tuple(dict.fromkeys((*_CHAT, *_TEXT)))
+"""The folders of presets and templates."""
+
 _PROMPTS: Final[Mapping[str, str]] = {
     "main": MAIN_PROMPT,
     "enhanceDefinitions": "What you know of {{char}} beyond these definitions may be used too.",
@@ -135,6 +138,16 @@ class Selected:
             message = "the settings have no main prompt: our own stands in the place of SillyTavern's"
             folder.note(message, kind=NoteKind.FALLBACK, at=SETTINGS)
         return {**self.chat_settings, "prompts": [*prompts, *added]}
+
+    def preset_files(self, folder: UserFolder) -> tuple[str, ...]:
+        """The files of the presets and templates that are selected, where they are there."""
+        names = {"OpenAI Settings": self.chat_settings.get("preset_settings_openai")}
+        if self.is_text:
+            names = {"TextGen Settings": self.text_settings.get("preset")}
+            names |= {name: mapping_of(self.power, name).get("preset") for name in ("instruct", "context")}
+            names["sysprompt"] = mapping_of(self.power, "sysprompt").get("name")
+        known = {subfolder: folder.names(subfolder, suffix=_JSON) for subfolder in names}
+        return tuple(f"{key}/{name}{_JSON}" for key, name in names.items() if f"{name}{_JSON}" in known[key])
 
     @property
     def model(self) -> str | None:
