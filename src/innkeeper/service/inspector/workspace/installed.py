@@ -83,14 +83,11 @@ class Installed:
 
     def view(self) -> InstallView:
         """What is open, for the page."""
-        prepared, choice = self._prepared, self.source.choice
+        prepared, choice, request = self._prepared, self.source.choice, self.request
+        speaker = str(request.character.name if request.group is None else request.group["name"])
         name = choice.group if choice.group is not None else prepared.character
         chat = prepared.chat_file.rpartition("/")[2].removesuffix(".jsonl")
-        return InstallView(self._speaker_name(), name or "", chat, prepared.is_new, choice)
-
-    def _speaker_name(self) -> str:
-        request = self.request
-        return str(request.group["name"]) if request.group is not None else str(request.character.name)
+        return InstallView(speaker, name or "", chat, prepared.is_new, choice)
 
     def opening(self) -> InstallOpening:
         """The files that are opened, each with whether the prompt is made of it."""
@@ -139,7 +136,9 @@ class Installed:
     def prepare_for(self, chat: WorkingFile | None, dialect: str | None) -> None:
         """Read the folder again where another kind of model is built for, or what stands before the chat was edited."""
         is_text = None if dialect is None or (dialect in TEXT_DIALECTS) == self._is_text else dialect in TEXT_DIALECTS
-        facts = None if chat is None or chat.tree is chat.saved_tree else _facts(chat.asset)
+        facts = None  # what of the chat the folder's reader looks at: its header, else its messages
+        if chat is not None and chat.tree is not chat.saved_tree:
+            facts = chat.asset.messages if chat.asset.header is None else chat.asset.header
         if facts is self._edited[0] and is_text == self._edited[1]:
             return
         edited = {} if chat is None or facts is None else {chat.name: chat.to_bytes()}
@@ -153,7 +152,10 @@ class Installed:
         assets = {file.name: file.built_of(saved=saved) for file in used}
         closed = {file.name for file in opened} - assets.keys()
         made: dict[str, Any] = {name: fields[name] for name in ("history", "user") if name in fields}
-        made |= {"request": base, "lorebooks": self._books(base, assets, closed)}
+        scoped = {f"{WORLDS}/{item['name']}.json" for item in base.lorebooks}
+        others = (asset for name, asset in assets.items() if isinstance(asset, Lorebook) and name not in scoped)
+        books = filter(None, (self._book(item, assets, closed) for item in base.lorebooks))
+        made |= {"request": base, "lorebooks": (*books, *others)}
         made.setdefault("user", None)
         if base.group is not None:
             made["group"] = self._group(base.group, assets, closed)
@@ -163,7 +165,7 @@ class Installed:
             made |= self._kept("greeting", (base, made["character"], made["user"]), lambda: self._greeting(made))
         if "preset" in fields:
             made["preset"] = self._kept(
-                "preset", (base, fields["preset"]), lambda: _over(base.preset, fields["preset"])
+                "preset", (base, fields["preset"]), lambda: Preset.of({**(base.preset or {}), **fields["preset"].raw})
             )
         if "settings" in fields:
             files = tuple(asset for asset in assets.values() if isinstance(asset, PresetFile))
@@ -179,12 +181,6 @@ class Installed:
         request = self.request.with_(character=card.card, user=fields["user"], history=(), variables=before)
         _, request = resolve_greeting(greeted_chat(folder, card, ""), request)
         return {"history": request.history, "variables": request.variables}
-
-    def _books(self, base: BuildRequest, assets: Mapping[str, Any], closed: set[str]) -> tuple[Any, ...]:
-        """The books of the folder in their scopes, and those that were opened beside it."""
-        scoped = {f"{WORLDS}/{item['name']}.json" for item in base.lorebooks}
-        others = (asset for name, asset in assets.items() if isinstance(asset, Lorebook) and name not in scoped)
-        return (*filter(None, (self._book(item, assets, closed) for item in base.lorebooks)), *others)
 
     def _book(self, item: Mapping[str, Any], assets: Mapping[str, Any], closed: set[str]) -> Any:
         """A book in its scope, as it is edited; None for one whose file is not used."""
@@ -227,18 +223,6 @@ class Installed:
         if cut:
             settings = fields.get("settings", self.request.settings)
             made["settings"] = self._kept("cut", (chat, settings), lambda: {**settings, "chat_metadata": chat.metadata})
-            made["variables"] = self._kept("variables", (self.request,), self._variables)
+            everywhere = {"local": {}, "global": self.request.variables.get("global", {})}
+            made["variables"] = self._kept("variables", (self.request,), lambda: everywhere)
         return made
-
-    def _variables(self) -> dict[str, Any]:
-        return {"local": {}, "global": self.request.variables.get("global", {})}
-
-
-def _facts(chat: ChatLog) -> Any:
-    """What of a chat the folder's reader looks at; of one without a header, its messages."""
-    return chat.header if chat.header is not None else chat.messages
-
-
-def _over(base: Any, preset: Preset) -> Preset:
-    """A preset with what the settings have beside what is in its file."""
-    return Preset.of({**(base if isinstance(base, Mapping) else {}), **preset.raw})
