@@ -6,7 +6,7 @@ import pytest
 
 from innkeeper.prompt import BuildRequest, LimitError, UsageError
 from innkeeper.prompt.errors import UnknownNameError
-from innkeeper.taverns import cache_simulation
+from innkeeper.taverns import timeline
 from innkeeper.taverns.cache_simulation import simulate_cache
 
 BOOK = {"entries": {"0": {"uid": 0, "key": ["reef"], "content": "The reef is near.", "position": 4, "depth": 4}}}
@@ -64,6 +64,6 @@ def test_what_cannot_be_simulated(
 ) -> None:
     """No message of the user, an unknown provider, too many turns."""
     if error is LimitError:
-        monkeypatch.setattr(cache_simulation, "MAX_SIMULATED_TURNS", 2)
+        monkeypatch.setattr(timeline, "MAX_TIMELINE_TURNS", 2)
     with pytest.raises(error):
         simulate_cache(request(turns=3).with_(**fields), provider)

@@ -25,6 +25,9 @@ from innkeeper.prompt.text import escaped, shorten
 from innkeeper.tokens.framing import Framing
 from innkeeper.tokens.table.catalogue import known_window
 
+FRAMING: Final = "framing"
+"""The group of what belongs to no message: the start of the reply, tools, marks between messages."""
+
 
 class AccountLine(msgspec.Struct, frozen=True, omit_defaults=True):
     """One message. ``tokens`` is all of it: text, metadata where that counts, and ``overhead`` (role, name, framing, media).
@@ -80,6 +83,15 @@ class Accounting(msgspec.Struct, frozen=True, kw_only=True):
     def fits(self) -> bool:
         """Whether used plus reserved is within the window. True without a window."""
         return self.free is None or self.free >= 0
+
+    @property
+    def groups(self) -> dict[str, int]:
+        """The tokens of each budget group, in the order of the prompt, and of what frames the messages; together ``total``."""
+        sums: dict[str, int] = {}
+        for line in self.lines:
+            sums[line.group] = sums.get(line.group, 0) + line.tokens
+        rest = self.total - sum(sums.values())
+        return {**sums, FRAMING: rest} if rest else sums
 
     def __repr__(self) -> str:
         """Return the sums, without the lines."""

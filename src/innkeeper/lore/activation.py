@@ -21,7 +21,7 @@ from innkeeper.lore.near_misses import NearMisses
 from innkeeper.lore.selection import GroupRules, LoreBudget, choose
 from innkeeper.lore.settings import MAX_LOOPS, MAX_SCAN_DEPTH, LoreSettings
 from innkeeper.lore.timed import TimedEffects
-from innkeeper.lore.verdict import Reason, Verdict
+from innkeeper.lore.verdict import Reason, Verdict, is_near
 from innkeeper.macros.engine.ranges import MacroRange, made_pieces
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
@@ -111,6 +111,11 @@ class LoreResult:
     def verdicts(self) -> tuple[Verdict, ...]:
         """One verdict per entry, in scan order."""
         return () if self._scan is None else self._scan.verdicts(self.unplaced)
+
+    @property
+    def near(self) -> tuple[Verdict, ...]:
+        """The verdicts of the entries that are in, and of those that a key or a timer brought near; much quicker than all."""
+        return () if self._scan is None else self._scan.near(self.unplaced)
 
     @property
     def entries(self) -> Iterable[CompiledEntry]:
@@ -401,6 +406,14 @@ class _Scan:
         """One verdict per entry. Entries no pass looked at have keys that match nowhere, or a rule before them."""
         near = NearMisses(self.lore, self.query.whole_chat or (lambda: self.text.messages))
         return tuple(self._verdict(entry, near, unplaced) for entry in self.lore.entries)
+
+    def near(self, unplaced: Callable[[Activated], str] | None = None) -> tuple[Verdict, ...]:
+        """The verdicts of the entries that a pass looked at or a timer holds, but for those without a match."""
+        misses = NearMisses(self.lore, lambda: self.text.messages)
+        looked_at = {index for index, reason in self.reasons.items() if reason is not Reason.NO_MATCH}
+        timed = {index for index in self.lore.timed if self.lore.entries[index].key in self.timed.running}
+        verdicts = (self._verdict(self.lore.entries[index], misses, unplaced) for index in sorted(looked_at | timed))
+        return tuple(verdict for verdict in verdicts if is_near(verdict))
 
     def _verdict(self, entry: CompiledEntry, near: NearMisses, unplaced: Callable[[Activated], str] | None) -> Verdict:
         charge("lore", _STEPS_A_VERDICT + _STEPS_A_KEY * (len(entry.primary) + len(entry.secondary)))

@@ -103,6 +103,15 @@ class Verdict(msgspec.Struct, frozen=True):
         }
 
 
+_NEAR: Final = frozenset({"key", "roll", "group", "until", "tokens", "why"})
+"""Facts of a decision that a key or a timer has led to."""
+
+
+def is_near(verdict: Verdict) -> bool:
+    """Whether an entry is in the prompt, or came near it: a key matched, or a timer runs."""
+    return verdict.fired or not _NEAR.isdisjoint(verdict.facts)
+
+
 class _Sentences(Formatter):
     """Fills sentences as people write them: quoted texts stay as they are, lists are joined, and an unknown fact is a ``?``."""
 

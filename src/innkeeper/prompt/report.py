@@ -142,6 +142,30 @@ def svg_plot(title: str, lines: Mapping[str, Sequence[float]]) -> str:
     return f"{head}\n{shown}\n{marks}\n{drawn}\n</svg>\n"
 
 
+def svg_stack(title: str, parts: Mapping[str, Sequence[int]]) -> str:
+    """Return numbers that add up, over time, as areas one upon the other: an SVG picture, with names beside their colours."""
+    count = max(map(len, parts.values()), default=0)
+    most = max((sum(numbers) for numbers in zip(*parts.values(), strict=True)), default=0) or 1
+    low, drawn = [0] * count, list[str]()
+    for index, (name, numbers) in enumerate(parts.items()):
+        high = [below + number for below, number in zip(low, numbers, strict=True)]
+        color, x = _COLORS[index % len(_COLORS)], _EDGE + 110 * (index % 6)
+        edges = [_points([number / most for number in line]).split() for line in (high, low)]
+        drawn += [
+            f'<polygon fill="{color}" points="{" ".join((*edges[0], *reversed(edges[1])))}"/>',
+            f'<text x="{x}" y="{_HEIGHT - 20 + 14 * (index // 6)}" fill="{color}">{escape(printable(name))}</text>',
+        ]
+        low = high
+    marks = [
+        f'<line x1="{_EDGE}" x2="{_WIDTH - 10}" y1="{_y(share)}" y2="{_y(share)}" stroke="#8884"/>\n'
+        f'<text x="4" y="{_y(share) + 4}" fill="#888">{share * most:,.0f}</text>'
+        for share in (0.0, 0.5, 1.0)
+    ]
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" font-family="sans-serif" font-size="12">'
+    shown = f'<title>{escape(title)}</title>\n<text x="{_EDGE}" y="16" fill="#888">{escape(title)}</text>'
+    return "\n".join((head, shown, *marks, *drawn, "</svg>\n"))
+
+
 def svg_bar(title: str, parts: Mapping[str, int]) -> str:
     """Return numbers as the parts of one bar, an SVG picture, with their names and numbers below it."""
     whole, room, x = max(sum(parts.values()), 1), _WIDTH - 2 * _EDGE, float(_EDGE)

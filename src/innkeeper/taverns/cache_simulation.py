@@ -9,13 +9,10 @@ import msgspec
 
 from innkeeper.budget import CachePlan, cache_plan, prefix_report
 from innkeeper.budget.diff import money
-from innkeeper.prompt import BuildRequest, LimitError, Plan, Ports, UsageError
+from innkeeper.prompt import BuildRequest, Plan, Ports
 from innkeeper.prompt.report import TextTable, sparkline, svg_plot
 from innkeeper.taverns.registry import TAVERNS
-from innkeeper.taverns.session import Session
-
-MAX_SIMULATED_TURNS: Final = 2_000
-"""Turns of a chat that are simulated, the last ones of a longer chat (`LimitError`)."""
+from innkeeper.taverns.timeline import built_turns
 
 _FRIENDLY: Final = "cache_friendly"
 
@@ -133,21 +130,13 @@ def simulate_cache(
     Raises:
         UsageError: the chat has no message of the user.
         UnknownNameError: no rule is known for the provider.
-        LimitError: more than `MAX_SIMULATED_TURNS` turns.
+        LimitError: more than `MAX_TIMELINE_TURNS` turns.
         InnkeeperError: what building raises.
     """
-    ends = [index for index, message in enumerate(request.history) if message.role == "user"]
-    if not ends:
-        raise UsageError("the chat has no message of the user", hint="name a chat with --chat")
-    if len(ends) > MAX_SIMULATED_TURNS:
-        raise LimitError(
-            "the turns of the chat", limit="MAX_SIMULATED_TURNS", allowed=MAX_SIMULATED_TURNS, found=len(ends)
-        )
     known = TAVERNS[request.tavern].inputs.settings or ()
     chosen = {name: fields for name, fields in layouts.items() if "settings" not in fields or _FRIENDLY in known}
     results = [
-        SimulatedLayout(name, tuple(_turns(request, provider, ports, fields, ends, serve)))
-        for name, fields in chosen.items()
+        SimulatedLayout(name, tuple(_turns(request, provider, ports, fields, serve))) for name, fields in chosen.items()
     ]
     return CacheSimulation(provider, request.model, tuple(results))
 
@@ -157,16 +146,12 @@ def _turns(
     provider: str,
     ports: Ports | None,
     fields: Mapping[str, Any],
-    ends: list[int],
     serve: Callable[[Plan], int | None] | None,
 ) -> Iterator[SimulatedTurn]:
     settings = {**request.settings, **fields.get("settings", {})}
     step_options = {**request.step_options, **fields.get("step_options", {})}
-    session = Session(request, ports, settings=settings, step_options=step_options)
     before: Plan | None = None
-    for end in ends:
-        plan = session.set(history=request.history[: end + 1]).plan()
-        session.carry(plan)
+    for end, plan in built_turns(request, ports, {"settings": settings, "step_options": step_options}):
         turn = _turn(end, plan, before, cache_plan(plan, provider, before))
         reported = None if serve is None else serve(plan)
         yield turn if before is None else msgspec.structs.replace(turn, reported=reported)

@@ -54,6 +54,14 @@ def test_a_request_is_built(gateway: Gateway) -> None:
     assert "state" not in made
 
 
+def test_a_chat_is_followed(gateway: Gateway) -> None:
+    """Turn by turn, of a request and of a chat over a profile."""
+    longer = [*SAID, {"role": "assistant", "content": "No."}, {"role": "user", "content": "Why?"}]
+    for asked in ({"request": {"tavern": "silly", "history": longer}}, {"profile": "wenna", "messages": longer}):
+        status, made = ask(gateway, "timeline", {**asked, "provider": "openai"})
+        assert (status, made["provider"], len(made["turns"])) == (200, "openai", 2)
+
+
 def test_the_same_request_gives_the_same_bytes(gateway: Gateway) -> None:
     """Request, state, time and seed settle the reply to the byte."""
     asked = {"profile": "wenna", "messages": SAID, "seed": 5, "now": "2026-01-15T12:00:00Z"}

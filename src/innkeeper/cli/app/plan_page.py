@@ -5,7 +5,6 @@ The page is one file that loads nothing and runs nothing. Texts of cards and cha
 
 from __future__ import annotations
 
-from collections import Counter
 from html import escape
 from typing import TYPE_CHECKING, Final
 
@@ -35,11 +34,7 @@ def plan_page(plan: Plan, figures: Accounting) -> str:
 
 def window_svg(figures: Accounting) -> str:
     """Return what is used of the window as a bar: tokens by group of messages, what frames them, the reserve."""
-    groups = Counter[str]()
-    for line in figures.lines:
-        groups[line.group] += line.tokens
-    frame = figures.total - groups.total()
-    parts = {**groups, "framing": frame, "reserved": figures.reserve}
+    parts = {**figures.groups, "reserved": figures.reserve}
     whole = "" if figures.window is None else f" of {figures.window:,}"
     return svg_bar(
         f"{figures.total + figures.reserve:,}{whole} tokens",

@@ -49,6 +49,7 @@ SECTIONS: Final[Sections] = MappingProxyType(
             "mcp": _entry("mcp.command:mcp", "Serve card tools to an assistant over MCP."),
             "profile": _entry("prompt.profile:profile", "Bundle a card and its assets under a model name."),
             "regress": _entry("prompt.regress:regress", "Check what new inputs change in a corpus of chats."),
+            "timeline": _entry("prompt.timeline:timeline", "Follow entries and tokens through the turns of a chat."),
             "replay": _entry("prompt.build:replay", "Build a recorded prompt again and compare the bytes."),
             "video": _entry("run.jobs:video", "Generate a video."),
         },

@@ -1,4 +1,4 @@
-"""Operations on prompts: ``POST /v1/prompts/build|explain|diff|cache|count``, which workers compute.
+"""Operations on prompts: ``POST /v1/prompts/build|explain|diff|cache|timeline|count``, which workers compute.
 
 They build either a whole ``request`` (`BuildRequest`, with its assets as data, never as names of files), or a turn over a
 ``profile`` with the client's ``messages``. Nothing is kept and no model is asked.
@@ -71,6 +71,12 @@ class CachedPair(PromptPair, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     lifetime: str | None = None
 
 
+class TimelineSource(PromptSource, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A prompt whose chat is followed turn by turn, and whose cache is asked."""
+
+    provider: str | None = None
+
+
 class CountSource(PromptSource, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is counted: a ``text``, ``messages`` without a profile, or a whole prompt."""
 
@@ -139,6 +145,18 @@ def cache(request: CachedPair, scope: WorkerScope) -> dict[str, Any]:
     return {"a": before and _summary(before), "b": _summary(after), "cache": planned.to_dict()}
 
 
+def timeline(request: TimelineSource, scope: WorkerScope) -> dict[str, Any]:
+    """Which lorebook entries were in at each turn of a chat and why, tokens by group, and what a provider's cache keeps.
+
+    ``{provider, turns}``: a turn has the entries that are in, or that a key or a timer brought near.
+    """
+    from innkeeper.taverns.timeline import CACHE
+    from innkeeper.taverns.timeline import timeline as timeline_of
+
+    built = _built(request, scope).plan.request
+    return timeline_of(built or BuildRequest(), request.provider or CACHE, scope.ports).to_dict()
+
+
 def count(request: CountSource, scope: WorkerScope) -> dict[str, Any]:
     """Tokens of a text, of messages, or of a prompt.
 
@@ -167,6 +185,7 @@ OPERATIONS: Final[Mapping[str, Operation[Any, Any]]] = {
     "explain": Operation("prompts.explain", explain, judged=Judgement.MADE),
     "diff": Operation("prompts.diff", diff, judged=Judgement.MADE),
     "cache": Operation("prompts.cache", cache, judged=Judgement.MADE),
+    "timeline": Operation("prompts.timeline", timeline, judged=Judgement.MADE),
     "count": Operation("prompts.count", count, judged=Judgement.NONE),
 }
 """The operations by the last part of their path."""

@@ -1,4 +1,4 @@
-"""Prompts over HTTP: ``POST /v1/prompts/build|explain|diff|count``, ``GET /v1/prompts/plans/{number}``; profiles as models."""
+"""Prompts over HTTP: ``POST /v1/prompts/…``, ``GET /v1/prompts/plans/{number}``; profiles as models."""
 
 from __future__ import annotations
 

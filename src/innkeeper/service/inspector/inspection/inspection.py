@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 
 
-FRAMING: Final = "framing"
-"""The group of what belongs to no message: the start of the reply, tools, marks between messages."""
-
 _WORDS: Final = 120
 """Characters of a text that was left out, as far as it is shown."""
 
@@ -55,7 +52,7 @@ def inspected(workspace: OpenWorkspace, plan: Plan, variation: Variation | None 
         tokens=view_of(
             Tokens, figures, free=figures.free or 0, window=figures.window or 0, tokenizer=figures.tokenizer or ""
         ),
-        groups=tuple(_groups(figures)),
+        groups=tuple([TokenGroup(name, tokens) for name, tokens in figures.groups.items()]),
         messages=messages,
         lore=LoreView(
             getattr(lore, "budget", None), bool(getattr(lore, "overflowed", False)), getattr(lore, "loops", 0)
@@ -66,14 +63,6 @@ def inspected(workspace: OpenWorkspace, plan: Plan, variation: Variation | None 
         notes=(*extra, *(note_finding(workspace, note) for note in (*plan.warnings, *plan.notes))),
         origins=tuple(origins.table),
     )
-
-
-def _groups(figures: Accounting) -> Iterator[TokenGroup]:
-    sums: dict[str, int] = {}
-    for line in figures.lines:
-        sums[line.group] = sums.get(line.group, 0) + line.tokens
-    rest = figures.total - sum(sums.values())
-    return (TokenGroup(name, tokens) for name, tokens in (*sums.items(), *(((FRAMING, rest),) if rest else ())))
 
 
 def _messages(plan: Plan, figures: Accounting, origins: Origins, cache: InspectionCache) -> Iterator[MessageView]:
