@@ -11,6 +11,7 @@ import msgspec
 from innkeeper.macros.cbs import LATER, RISU_166, CbsScope, default_variables, expand
 from innkeeper.prompt.determinism import Clock, Mulberry32
 from innkeeper.taverns.risu.scripts import ScriptRunner, read_scripts
+from innkeeper.taverns.risu.stored import RisuSettings, StoredCharacter, module_list, read_stored
 from innkeeper.taverns.risu.triggers.run import run_triggers
 from innkeeper.taverns.risu.triggers.trigger import TriggerInputs, read_triggers
 from scripts.parity.case import Case
@@ -55,8 +56,10 @@ def scope_of(room: Room, **more: Any) -> CbsScope:
     """What the tags of a case read."""
     db, char, chat, options = room.db, room.char, room.chat, room.options
     persona = next((item for item in db.get("personas", ()) if item["id"] == chat.get("bindedPersona")), None)
-    names = options.get("enabled", db.get("enabledModules", ()))
-    modules = [module for module in db.get("modules", ()) if module["id"] in names]
+    enabled = {"enabledModules": options["enabled"]} if "enabled" in options else {}
+    modules = module_list(
+        read_stored(RisuSettings, {**db, **enabled}), chat.get("modules") or [], char.get("modules") or []
+    )
     index = chat.get("fmIndex", -1)
     conditions = options.get("cbs") or {}
     facts: dict[str, Any] = {
@@ -100,6 +103,7 @@ def scope_of(room: Room, **more: Any) -> CbsScope:
         "max_context": db["maxContext"],
         "emotions": [emotion[0] for emotion in char["emotionImages"]],
         "assets": [asset[0] for asset in char["additionalAssets"]],
+        "display_assets": read_stored(StoredCharacter, char).display_assets,
         "modules": {
             module["namespace"]: [asset[0] for asset in module.get("assets") or ()]
             for module in modules

@@ -14,7 +14,7 @@ import msgspec
 
 from innkeeper.prompt import BuildRequest, Plan, Ports, Randomness
 from innkeeper.prompt.determinism import Mulberry32
-from innkeeper.prompt.errors import InputError, UnavailableError, UnsupportedError
+from innkeeper.prompt.errors import InputError, UnavailableError, UnsupportedError, UsageError
 from scripts.parity import risu
 from scripts.parity.case import Case
 
@@ -85,13 +85,16 @@ def counted(case: Case, actual: Any) -> tuple[Any, Any]:
     if case.area.partition(".")[0] not in ANSWERS:
         return risu.counted(case, actual)
     expected = {"vars": {}, **case.expected} if "actives" in case.expected else case.expected
-    if case.area.startswith("format."):
+    failed = isinstance(expected, dict) and (
+        "throws" in expected or "error" in expected or expected.get("sent") is False
+    )
+    if case.area.startswith("format.") and not failed:
         return expected, _as_expected(expected, actual)
     if "preview" in expected:
         body = expected["preview"].get("body")
         body = {"error": True} if body is None else {"body": {key: body[key] for key in body if key not in _NOT_OURS}}
         return {"preview": body}, actual
-    if "throws" in expected or expected.get("sent") is False:
+    if failed:
         return {"throws": True}, {"throws": "error" in actual} if isinstance(actual, dict) else actual
     return expected, {name: actual.get(name, "(missing)") for name in expected} if isinstance(actual, dict) else actual
 
@@ -148,12 +151,18 @@ def lore_of(case: Case, variables: dict[str, Any]) -> Any:
     from innkeeper.taverns.risu.lore.activation import LoreQuery, scan
     from innkeeper.taverns.risu.lore.compiled import compile_lore
     from innkeeper.taverns.risu.lore.entry import stored_entries
+    from innkeeper.taverns.risu.stored import RisuSettings, module_list, read_stored
 
     objects, former = objects_of(case), profile_of(case) == "166.3.3"
     own, db, chat = objects["character"].get("loreSettings") or {}, objects["database"], objects["chat"]
-    entries = case.input.get("lorebook", objects["character"].get("globalLore") or [])
+    own_entries = case.input.get("lorebook", objects["character"].get("globalLore") or [])
+    modules = module_list(
+        read_stored(RisuSettings, db), chat.get("modules") or [], objects["character"].get("modules") or []
+    )
+    lists = [own_entries, chat.get("localLore"), *(module.get("lorebook") for module in modules)]
+    entries = [entry for each in lists for entry in stored_entries(each)]
     return scan(
-        compile_lore(stored_entries(entries), full_words=bool(own.get("fullWordMatching")), keep_slash=former),
+        compile_lore(entries, full_words=bool(own.get("fullWordMatching")), keep_slash=former),
         LoreQuery(
             messages=[(message["role"], message["data"]) for message in chat["message"]],
             budget=own.get("tokenBudget", db["loreBookToken"]),
@@ -255,7 +264,7 @@ def _format(case: Case) -> dict[str, Any]:
     kind = case.area.partition(".")[2]
     if kind not in _FORMATS:
         raise UnavailableError(f"{kind} of RisuAI is not a part of this project")
-    return _FORMATS[kind](case.input)
+    return _FORMATS[kind]({**case.input, "note": case.raw.get("note")})
 
 
 def _card(inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -346,6 +355,19 @@ def _chat_ml(inputs: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _completion(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    from innkeeper.prompt import Message
+    from innkeeper.taverns.risu import completion_text
+
+    template = inputs.get("template") or ("ooba" if inputs["note"] == "ooba" else "plain")
+    messages = [Message.of(message) for message in inputs["messages"]]
+    try:
+        text = completion_text(messages, template, name=inputs.get("char", ""), goes_on=bool(inputs.get("continued")))
+    except UsageError as error:
+        return {"error": error.message}
+    return {"text": text}
+
+
 _FORMATS: Final[Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
     "card": _card,
     "lore_external": _external,
@@ -357,6 +379,8 @@ _FORMATS: Final[Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
     "toggle": _toggles,
     "keyvalue": _pairs,
     "chatml": _chat_ml,
+    "instruct": _completion,
+    "stringlize": _completion,
 }
 
 

@@ -6,6 +6,7 @@ from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
     from innkeeper.taverns.risu.bodies import request_body as request_body
+    from innkeeper.taverns.risu.completion import completion_text as completion_text
     from innkeeper.taverns.risu.reply import display_text as display_text
     from innkeeper.taverns.risu.reply import stored_reply as stored_reply
     from innkeeper.taverns.risu.tavern import TAVERN as TAVERN
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 _HOMES: Final = {
     "bodies": ("request_body",),
+    "completion": ("completion_text",),
     "reply": ("display_text", "stored_reply"),
     "tavern": ("TAVERN", "build", "builder", "to_messages"),
 }

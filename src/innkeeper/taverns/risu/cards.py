@@ -17,7 +17,7 @@ from innkeeper.taverns.risu.inputs import RisuInputs
 from innkeeper.taverns.risu.line import PromptLine, line, pushed, split_thoughts
 from innkeeper.taverns.risu.lore.ranking import ActiveLore
 from innkeeper.taverns.risu.request_flags import SLOT
-from innkeeper.taverns.risu.sections import merges, replaced_note, trigger_lines, with_positions
+from innkeeper.taverns.risu.sections import ORIGINAL, OWN_NOTE, merges, trigger_lines, with_positions
 from innkeeper.taverns.risu.stored import Card
 from innkeeper.text.javascript.substitution import side_of, substituted
 from innkeeper.text.javascript.values import strip
@@ -38,17 +38,13 @@ ORDERED: Final = {"personaPrompt": "persona", "authorNote": "authornote"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
-    """A template at work: ``chat`` is the history, ``memory`` what a summary of older messages says.
-
-    With ``counting`` texts are expanded as they are counted: nothing is drawn.
-    """
+    """A template at work: ``chat`` is the history, ``memory`` what a summary of older messages says."""
 
     inputs: RisuInputs
     lore: Sequence[ActiveLore]
     sections: Sections
     chat: Sequence[PromptLine] = ()
     memory: Sequence[PromptLine] = ()
-    counting: bool = False
 
     def lines(self, *, merging: bool = True) -> list[PromptLine]:
         """The lines of all cards."""
@@ -90,11 +86,7 @@ class Template:
             yield from self._chat_ml(card, index)
 
     def _expanded(self, text: str, **changes: str) -> str:
-        return self.inputs.expand(
-            with_positions(text, self.lore, max(self.inputs.compat.nested_positions, 1)),
-            counting=self.counting,
-            **changes,
-        )
+        return self.inputs.expand(with_positions(self.inputs, text, self.lore, card=True), **changes)
 
     def _injected(self, text: str, location: str) -> str:
         """The text of a card with the entries that are merged into cards of its type."""
@@ -105,10 +97,11 @@ class Template:
         return text
 
     def _plain(self, card: Card, index: int) -> PromptLine:
-        text = self._injected(card.text, card.type2 if card.type == "plain" else card.type)
+        location, own = card.type2 if card.type == "plain" else card.type, self.inputs.character.replace_global_note
+        text = self._injected(card.text, location)
         origin = Origin(OriginAsset.PRESET, "promptTemplate", str(index))
-        if card.type2 == "globalNote":
-            text, origin = replaced_note(self.inputs, text, "promptTemplate", str(index))
+        if card.type2 == "globalNote" and own:
+            text, origin = self._injected(own, location).replace(ORIGINAL, text), OWN_NOTE
         return line(_ROLES.get(card.role, "system"), self._expanded(text, role=card.role), origin, card.type)
 
     def _formatted(self, card: Card, index: int, lines: Sequence[PromptLine]) -> Iterator[PromptLine]:
@@ -157,9 +150,13 @@ def read_chat_ml(text: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
 
 
 def ordered_lines(
-    inputs: RisuInputs, sections: Sections, chat: Sequence[PromptLine], texts: Mapping[str, str]
+    inputs: RisuInputs,
+    sections: Sections,
+    chat: Sequence[PromptLine],
+    last: Sequence[PromptLine],
+    texts: Mapping[str, str],
 ) -> list[PromptLine]:
-    """The lines of a prompt without a template. ``texts`` are those of triggers around the last message."""
+    """The lines of a prompt without a template. ``texts`` are those of triggers around the last message of the chat."""
     order = [name for name in inputs.db.formating_order if isinstance(name, str)]
     if "personaPrompt" not in order:
         order.insert(order.index("main") if "main" in order else 0, "personaPrompt")
@@ -167,10 +164,10 @@ def ordered_lines(
     for name in [*order, "postEverything"]:
         new: Sequence[PromptLine]
         if name == "chats":
-            new = chat[:-1]
+            new = chat
         elif name == "lastChat":
-            last = [msgspec.structs.replace(each, removable=False) for each in chat[-1:]]
-            new = [*trigger_lines(texts.get("start", "")), *last, *trigger_lines(texts.get("historyend", ""))]
+            fixed = [msgspec.structs.replace(each, removable=False) for each in last]
+            new = [*trigger_lines(texts.get("start", "")), *fixed, *trigger_lines(texts.get("historyend", ""))]
         else:
             new = sections.get(ORDERED.get(name, name), ())
         pushed(lines, new, merges=merges(inputs.model))
@@ -186,9 +183,9 @@ def _as_system(each: PromptLine) -> PromptLine:
 
 
 def _mark(lines: list[PromptLine], depth: int, role: str) -> None:
-    """Mark the last lines of a role (or of any, ``all``) as points of the cache."""
+    """Mark the last lines of a role (or of any, ``all``) as points of the cache; a negative depth marks them all."""
     for index in range(len(lines) - 1, -1, -1):
-        if depth <= 0:
+        if depth == 0:
             return
         if role in ("all", lines[index].role):
             lines[index] = msgspec.structs.replace(lines[index], cache_point=True)

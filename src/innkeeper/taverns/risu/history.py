@@ -20,7 +20,7 @@ from innkeeper.taverns.risu.messages import TYPED, RisuMessage
 from innkeeper.taverns.risu.request_flags import SLOT
 from innkeeper.taverns.risu.triggers.run import run_triggers
 from innkeeper.taverns.risu.triggers.trigger import TriggerInputs
-from innkeeper.text.javascript.values import strip
+from innkeeper.text.javascript.values import strip, strip_start
 
 NEW_CHAT: Final = "[Start a new chat]"
 NEW_CHAT_MEMO: Final = "NewChat"
@@ -28,6 +28,8 @@ EXAMPLE_MEMO: Final = "NewChatExample"
 UNKNOWN_SPEAKER: Final = "Unknown Character"
 GROUP_TEMPLATE: Final = "<{{char}}'s Message>\n{{slot}}\n</{{char}}'s Message>"
 _INLAYS: Final = re.compile(r"\{\{(?:inlay|inlayed|inlayeddata)::")
+_ASSET_PROMPTS: Final = re.compile(r"\{\{asset_?prompt::", re.IGNORECASE)
+_ROLES: Final = ("user", "assistant", "system")
 _EXAMPLES: Final = Origin(OriginAsset.CHARACTER, "mes_example")
 _ENGINE: Final = Origin(OriginAsset.ENGINE, "history")
 
@@ -109,7 +111,7 @@ def typed_messages(inputs: RisuInputs, count: Callable[[str], int]) -> list[Risu
 
 
 def example_lines(inputs: RisuInputs) -> list[PromptLine]:
-    """The example messages of the card. Text before the first speaker is left out."""
+    """The example messages of the card. Text before the first speaker, and behind a mark of a start, is left out."""
     lines: list[PromptLine] = []
     speakers = {
         "{{char}}:": ("assistant", "example_assistant"),
@@ -118,16 +120,16 @@ def example_lines(inputs: RisuInputs) -> list[PromptLine]:
         "<user>:": ("user", "example_user"),
         f"{inputs.character.name}:": ("assistant", "example_assistant"),
     }
-    for text in strip(inputs.character.example_message).split("\n"):
+    for text in map(strip, inputs.character.example_message.split("\n")):
         lowered = text.lower()
-        if lowered.strip() == "<start>":
+        if lowered == "<start>":
             lines.append(line("system", NEW_CHAT, _EXAMPLES, "examples", memo=EXAMPLE_MEMO))
             continue
         speaker = next((who for mark, who in speakers.items() if lowered.startswith(mark)), None)
         if speaker is not None:
-            content = strip([*text.split(":"), ""][1])
+            content = strip_start([*text.split(":"), ""][1])
             lines.append(line(speaker[0], content, _EXAMPLES, "examples", name=speaker[1]))
-        elif lines:
+        elif lines and lines[-1].memo is None:
             pieces = (*lines[-1].pieces, Piece(f"\n{text}", _EXAMPLES))
             lines[-1] = msgspec.structs.replace(lines[-1], pieces=pieces)
     replace = msgspec.structs.replace
@@ -168,12 +170,13 @@ def _message_line(inputs: RisuInputs, message: RisuMessage, index: int, count: i
     text = edited.text
     if edited.stored is not None and message.id is not None:
         inputs.rewrites[message.id] = edited.stored
-    if message.role == "char" and "{{" in text:
-        text = without_tags(text, _INLAYS)
+    if "{{" in text:
+        text = without_tags(without_tags(text, _INLAYS), _ASSET_PROMPTS)
     name = _label(inputs, message)
     if name is not None:
         template = inputs.expand(inputs.db.group_template or GROUP_TEMPLATE, char=name)
-        text, role = template.replace(SLOT, text, 1), inputs.db.group_other_bot_role
+        asked = inputs.db.group_other_bot_role
+        text, role = template.replace(SLOT, text, 1), asked if asked in _ROLES else "assistant"
     thoughts = message.thoughts
     text, thought = split_thoughts(text)
     depth = inputs.prompts.max_thought_tag_depth

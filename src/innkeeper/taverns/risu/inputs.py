@@ -139,7 +139,7 @@ def read_inputs(state: State) -> RisuInputs:
         lorebook=[{"key": entry.key, "comment": entry.comment, "content": entry.content} for entry in entries],
         messages=[message.stored for message in messages],
         modules={
-            str(module.get("namespace") or module.get("id")): names_of(module.get("assets")) for module in modules
+            str(module["namespace"]): names_of(module.get("assets")) for module in modules if module.get("namespace")
         },
         compat=compat.macros,
     )
@@ -148,7 +148,7 @@ def read_inputs(state: State) -> RisuInputs:
     notes: list[Note] = []
     return RisuInputs(
         db=db,
-        prompts=read_stored(PromptSettings, db.prompt_settings),
+        prompts=_prompt_settings(db),
         template=_template(db, character),
         character=character,
         group=group,
@@ -327,13 +327,23 @@ _UTILITY: Final = (
 
 def _template(db: RisuSettings, character: StoredCharacter) -> tuple[Card, ...]:
     """The cards, with one for what stands behind all else; none where the order of sections counts."""
-    settings = read_stored(PromptSettings, db.prompt_settings)
-    cards = [read_stored(Card, item) for item in db.prompt_template if isinstance(item, Mapping)]
-    if character.utility_bot and not (cards and settings.util_override):
+    cards = [read_stored(Card, item) for item in db.prompt_template or () if isinstance(item, Mapping)]
+    if character.utility_bot and not _prompt_settings(db).util_override:
         cards = [*_UTILITY]
-    if cards and not any(card.type == "postEverything" for card in cards):
+    elif db.prompt_template is None:
+        return ()
+    if not any(card.type == "postEverything" for card in cards):
         cards.append(Card(type="postEverything"))
     return tuple(cards)
+
+
+def _prompt_settings(db: RisuSettings) -> PromptSettings:
+    """The settings of the template; without one, most of them do not hold."""
+    settings = read_stored(PromptSettings, db.prompt_settings)
+    if db.prompt_template is not None:
+        return settings
+    depth, trims = settings.max_thought_tag_depth, settings.trim_start_new_chat
+    return PromptSettings(max_thought_tag_depth=depth, trim_start_new_chat=trims)
 
 
 def _scope(state: State, db: RisuSettings, character: StoredCharacter, chat: StoredChat) -> CbsScope:
@@ -360,6 +370,7 @@ def _scope(state: State, db: RisuSettings, character: StoredCharacter, chat: Sto
         max_context=db.max_context or _USUAL_WINDOW,
         emotions=names_of(character.emotion_images),
         assets=names_of(character.additional_assets),
+        display_assets=character.display_assets,
         clock=state.inputs.clock,
         random=state.inputs.random.stream("risu"),
     )

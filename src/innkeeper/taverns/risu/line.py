@@ -57,10 +57,15 @@ def joined(one: PromptLine, other: PromptLine, separator: str) -> PromptLine:
     )
 
 
+def is_blank(item: PromptLine) -> bool:
+    """Whether a line has nothing to send."""
+    return not (item.content.strip(WHITE_SPACE) or item.attachments or item.metadata)
+
+
 def pushed(lines: list[PromptLine], new: Iterable[PromptLine], *, merges: bool) -> None:
     """Add lines to a prompt. Empty ones are left out; a system line is joined to one before it, for models that merge."""
     for item in new:
-        if not item.content.strip(WHITE_SPACE) and not item.attachments and not item.metadata:
+        if is_blank(item):
             continue
         last = lines[-1] if lines else None
         alike = last is not None and (last.role, last.memo, last.name) == ("system", item.memo, item.name)

@@ -152,7 +152,7 @@ class ScriptRunner:
             return change(text="".join(split[0]), stored=text)
         if script.does(*_MOVES):
             return change(text=self._moved(script, split[1][0], "".join(split[0])))
-        return change(text=self._replaced(pattern, text, script.replacement))
+        return change(text=expand(self._replaced(pattern, text, script.replacement), scope).text)
 
     def _replaced(self, pattern: ScriptPattern, text: str, template: str) -> str:
         """``text.replace(pattern, template)``."""
@@ -194,7 +194,7 @@ class ScriptRunner:
         before = reversed(scope.messages[: scope.chat_index])
         source = next((data_of(item) for item in before if item.get("role") == message.get("role")), scope.greeting)
         split = self._runner.split(pattern, source)
-        write = _POSITIONS.get([*script.replacement.split(" "), "end"][1])
+        write = _POSITIONS.get([*script.replacement.split(" "), ""][1] or "end")
         if split is None or write is None:
             return text
         return joined([*write(text, split[1][0].groups[0] or "")])

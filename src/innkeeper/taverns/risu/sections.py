@@ -17,7 +17,11 @@ from innkeeper.taverns.risu.lore.ranking import ActiveLore
 from innkeeper.taverns.risu.request_flags import SLOT
 
 _ROLE_MARK: Final = re.compile(r"@@@?(user|assistant|system)\n")
-_ORIGINAL: Final = "{{original}}"
+_HIDDEN: Final = "\ue9fe"
+"""Stands for the signs of a role while macros are expanded."""
+
+_HIDDEN_MARK: Final = re.compile(rf"{_HIDDEN}(user|assistant|system)\n")
+ORIGINAL: Final = "{{original}}"
 _POSITION: Final = re.compile(r"\{\{position::([^{}\n]*)\}\}")
 BEHIND_DESCRIPTION: Final = ("after_desc", "personality", "scenario")
 _PERSONALITY: Final = "\n\nDescription of {{char}}: "
@@ -39,18 +43,17 @@ def merges(model: str) -> bool:
 
 def by_role(inputs: RisuInputs, text: str, origin: Origin, kind: str) -> list[PromptLine]:
     """The lines of a text that names roles in it (``@@user`` and so on); a system message without any."""
-    parts = _ROLE_MARK.split(text if text.startswith("@@") else f"@@system\n{text}")
-    return [
-        line(role, inputs.expand(part), origin, kind)
-        for role, part in zip(parts[1::2], parts[2::2], strict=True)
-        if part
-    ]
+    # expanded as a whole, as blocks may reach over a mark; what macros print is no mark, so it gains no role
+    marked = inputs.expand(_ROLE_MARK.sub(lambda match: f"{_HIDDEN}{match[1]}\n", text.replace(_HIDDEN, "")))
+    marked = marked if marked.startswith((_HIDDEN, "@@")) else f"{_HIDDEN}system\n{marked}"
+    parts = _HIDDEN_MARK.split(marked)
+    return [line(role, part, origin, kind) for role, part in zip(parts[1::2], parts[2::2], strict=True) if part]
 
 
 def main_prompt(inputs: RisuInputs) -> list[PromptLine]:
     """The main prompt, or the character's own with ``{{original}}`` for it."""
     db, own = inputs.db, inputs.character.system_prompt
-    text = own.replace(_ORIGINAL, db.main_prompt) if own else db.main_prompt
+    text = own.replace(ORIGINAL, db.main_prompt) if own else db.main_prompt
     if db.prompt_preprocess and db.additional_prompt:
         text = f"{text}\n{db.additional_prompt}"
     origin = Origin(OriginAsset.CHARACTER, "system_prompt") if own else Origin(OriginAsset.PRESET, "mainPrompt")
@@ -63,17 +66,16 @@ def jailbreak(inputs: RisuInputs) -> list[PromptLine]:
     return by_role(inputs, inputs.db.jailbreak, origin, "jailbreak") if inputs.db.jailbreak_toggle else []
 
 
+OWN_NOTE: Final = Origin(OriginAsset.CHARACTER, "post_history_instructions")
+"""Where the note is from that a character has in the place of the preset's."""
+
+
 def global_note(inputs: RisuInputs) -> list[PromptLine]:
     """The global note, or the character's own with ``{{original}}`` for it."""
-    return by_role(inputs, *replaced_note(inputs, inputs.db.global_note, "globalNote"), "globalNote")
-
-
-def replaced_note(inputs: RisuInputs, text: str, field: str, entry: str | None = None) -> tuple[str, Origin]:
-    """The text of a global note, or the character's own in its place; and whose it is."""
-    own = inputs.character.replace_global_note
+    text, own = inputs.db.global_note, inputs.character.replace_global_note
     if own:
-        return own.replace(_ORIGINAL, text), Origin(OriginAsset.CHARACTER, "post_history_instructions")
-    return text, Origin(OriginAsset.PRESET, field, entry)
+        return by_role(inputs, own.replace(ORIGINAL, text), OWN_NOTE, "globalNote")
+    return by_role(inputs, text, Origin(OriginAsset.PRESET, "globalNote"), "globalNote")
 
 
 def description(inputs: RisuInputs, lore: Sequence[ActiveLore]) -> list[PromptLine]:
@@ -90,7 +92,7 @@ def description(inputs: RisuInputs, lore: Sequence[ActiveLore]) -> list[PromptLi
         parts += [(_SCENARIO, _ENGINE), (character.scenario, Origin(OriginAsset.CHARACTER, "scenario"))]
     pieces = tuple(Piece(text, origin) for part, origin in parts if (text := inputs.expand(part)))
     own = PromptLine(role="system", pieces=pieces, kind="description")
-    before = [lore_line(inputs, each, lore) for each in lore if each.position == "before_desc"]
+    before = [lore_line(inputs, each, lore) for each in reversed(lore) if each.position == "before_desc"]
     behind = [lore_line(inputs, each, lore) for each in lore if each.position in BEHIND_DESCRIPTION]
     return [*before, own, *behind]
 
@@ -117,21 +119,30 @@ def lorebook(inputs: RisuInputs, lore: Sequence[ActiveLore]) -> list[PromptLine]
 
 def lore_line(inputs: RisuInputs, each: ActiveLore, lore: Sequence[ActiveLore]) -> PromptLine:
     """The line of an entry."""
-    text = with_positions(each.text, lore, inputs.compat.nested_positions)
+    text = with_positions(inputs, each.text, lore)
     entry = each.compiled.entry
     origin = Origin(OriginAsset.LOREBOOK, "content", str(entry.uid), name=entry.book or None)
     return line(each.role, inputs.expand(text), origin, "lorebook")
 
 
-def with_positions(text: str, lore: Sequence[ActiveLore], depth: int) -> str:
-    """The text with ``{{position::x}}`` replaced by the entries at ``pt_x``, ``depth`` levels deep, before any macro."""
+def with_positions(inputs: RisuInputs, text: str, lore: Sequence[ActiveLore], *, card: bool = False) -> str:
+    """The text of an entry or card with ``{{position::x}}`` replaced by the entries at ``pt_x``, before any macro.
+
+    What is deeper than the version of RisuAI fills is left out; 166.3.3 leaves it as it is.
+    """
+    levels = inputs.compat.nested_positions
+    text = _filled(text, lore, levels or int(card))
+    return _POSITION.sub("", text) if levels else text
+
+
+def _filled(text: str, lore: Sequence[ActiveLore], depth: int) -> str:
     charge("lore", 1 + len(text) // 32, len(text))
     if depth <= 0 or "{{position::" not in text:
         return text
 
     def bodies(match: re.Match[str]) -> str:
         position = f"pt_{match[1]}"
-        return "\n".join(with_positions(each.text, lore, depth - 1) for each in lore if each.position == position)
+        return "\n".join(_filled(each.text, lore, depth - 1) for each in lore if each.position == position)
 
     return _POSITION.sub(bodies, text)
 
@@ -171,5 +182,5 @@ def _instructions(inputs: RisuInputs) -> Iterator[PromptLine]:
         texts = {"emotion": data.get("emotionInstructions"), "imggen": data.get("instructions")}
         text = texts.get(character.view_screen)
         if isinstance(text, str) and text:
-            origin = Origin(OriginAsset.CHARACTER, "newGenData")
-            yield line("system", inputs.expand(text).replace(SLOT, emotions), origin, "postEverything")
+            text = text.replace(SLOT, emotions) if character.view_screen == "emotion" else text
+            yield line("system", text, Origin(OriginAsset.CHARACTER, "newGenData"), "postEverything")

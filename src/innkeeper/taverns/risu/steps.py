@@ -38,7 +38,7 @@ from innkeeper.taverns.risu.history import (
     typed_messages,
 )
 from innkeeper.taverns.risu.inputs import RisuInputs, read_inputs
-from innkeeper.taverns.risu.line import PromptLine, line, trimmed
+from innkeeper.taverns.risu.line import PromptLine, is_blank, line, trimmed
 from innkeeper.taverns.risu.lore.activation import LoreOutcome, LoreQuery, scan
 from innkeeper.taverns.risu.lore.compiled import compile_lore
 from innkeeper.taverns.risu.lore.ranking import ActiveLore
@@ -119,18 +119,18 @@ def _sections(state: State, _config: NoConfig) -> None:
     if inputs.generation == "continue" and not sections.merges(inputs.model):
         message = "generation has no effect: RisuAI asks GPT and Claude alone to go on"
         state.note(NoteKind.IGNORED, message, data={"input": "generation"})
-    parts = {
-        "description": sections.description(inputs, lore),
-        "lorebook": sections.lorebook(inputs, lore),
-        "persona": sections.persona(inputs),
-        "authornote": sections.authors_note(inputs),
-        "postEverything": sections.post_everything(inputs, lore),
-    }
+    parts = {}  # in RisuAI's order, in which macros draw their numbers
     if not inputs.template:
         parts["main"] = sections.main_prompt(inputs)
         parts["jailbreak"] = sections.jailbreak(inputs)
         parts["globalNote"] = sections.global_note(inputs)
-    state.scratch[SECTIONS] = parts
+    state.scratch[SECTIONS] = parts | {
+        "authornote": sections.authors_note(inputs),
+        "description": sections.description(inputs, lore),
+        "lorebook": sections.lorebook(inputs, lore),
+        "persona": sections.persona(inputs),
+        "postEverything": sections.post_everything(inputs, lore),
+    }
 
 
 def _history(state: State, _config: NoConfig) -> None:
@@ -159,7 +159,7 @@ def _memory(state: State, _config: NoConfig) -> None:
     inputs, lore, parts = state.scratch[INPUTS], state.scratch[LORE].active, state.scratch[SECTIONS]
     (history, started), window = state.scratch[HISTORY], inputs.db.max_context
     counting = LineCounter(_counter(state), model_for(state) or inputs.model)
-    counted = Template(inputs=inputs, lore=lore, sections=parts, counting=True).lines(merging=False)
+    counted = Template(inputs=inputs, lore=lore, sections=parts).lines(merging=False)
     cards = counted if inputs.template else [each for section in parts.values() for each in section]
     depths = [sections.lore_line(inputs, each, lore) for each in _depth_lore(lore)]
     total = inputs.db.max_response + MARGIN + counting.lines([*cards, *depths]) + counting.history(history)
@@ -183,13 +183,16 @@ def _assembly(state: State, _config: NoConfig) -> None:
     texts = state.scratch[HISTORY][1].prompts
     parts = {**parts, "postEverything": sections.with_prompt_end(parts["postEverything"], texts.get("promptend", ""))}
     chat = list(chat)
+    last = [] if inputs.template else chat[-1:]
+    chat = [each for each in chat[: len(chat) - len(last)] if not is_blank(each)]
     for each in _depth_lore(lore):
-        index = each.depth if each.position == "depth" else max(len(chat) - each.depth, 0)
-        chat.insert(index, sections.lore_line(inputs, each, lore))
+        index = each.depth if each.position == "depth" else len(chat) - each.depth
+        # below 0 it counts from the end once more, as JavaScript does
+        chat.insert(index if index >= 0 else max(len(chat) + index, 0), sections.lore_line(inputs, each, lore))
     if inputs.template:
         lines = Template(inputs=inputs, lore=lore, sections=parts, chat=chat, memory=memory).lines()
     else:
-        lines = ordered_lines(inputs, parts, chat, texts)
+        lines = ordered_lines(inputs, parts, chat, last, texts)
     lines = [trimmed(each) for each in lines]
     _add_depth_prompt(inputs, lines)
     counting = LineCounter(_counter(state), model_for(state) or inputs.model)

@@ -73,7 +73,7 @@ class RisuSettings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     max_context: int = 0
     max_response: int = 500
     formating_order: list[Any] = msgspec.field(default_factory=lambda: list(FORMATING_ORDER))
-    prompt_template: list[Any] = []
+    prompt_template: list[Any] | None = None
     prompt_settings: dict[str, Any] = {}
     prompt_preprocess: bool = False
     description_prefix: str = "description of {{char}}: "
@@ -144,7 +144,16 @@ class StoredCharacter(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     low_level_access: bool = False
     emotion_images: list[Any] = []
     additional_assets: list[Any] = []
+    prebuilt_asset_command: bool = False
+    prebuilt_asset_exclude: list[Any] = []
     cha_id: str = ""
+
+    @property
+    def display_assets(self) -> list[str]:
+        """The names of the assets that the model may show."""
+        assets = [item for item in self.additional_assets if isinstance(item, list) and item]
+        shown = [str(item[0]) for item in assets if not any(path in self.prebuilt_asset_exclude for path in item[1:2])]
+        return shown if self.prebuilt_asset_command else []
 
     def greeting(self, index: int) -> str:
         """A greeting: the first message (-1), or an alternative, empty where there is none."""

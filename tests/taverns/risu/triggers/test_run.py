@@ -42,7 +42,7 @@ FLOWS: dict[str, tuple[list[dict[str, Any]], dict[str, str]]] = {
         [effect("v2LoopNTimes", value="0"), add("i", 1), effect("v2EndIndent", 1) | END_OF_LOOP],
         {"i": "1"},
     ),
-    "a loop in a loop begins anew": (
+    "a loop in a loop goes on counting": (
         [
             effect("v2LoopNTimes", value="2"),
             add("o", 1),
@@ -51,7 +51,7 @@ FLOWS: dict[str, tuple[list[dict[str, Any]], dict[str, str]]] = {
             effect("v2EndIndent", 2) | END_OF_LOOP,
             effect("v2EndIndent", 1) | END_OF_LOOP,
         ],
-        {"o": "2", "i": "6"},
+        {"o": "2", "i": "4"},
     ),
     "a loop is left before another inside it": (
         [

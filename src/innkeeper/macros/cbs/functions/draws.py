@@ -16,6 +16,7 @@ _COMMA: Final = "\ue9ff"
 _SEPARATOR: Final = re.compile("[,:]")
 _STEPS_BETWEEN_DICE: Final = 15
 _CHARACTERS_A_DIE: Final = 16
+_USUAL_SIDES: Final = 6
 
 
 def random_of(call: CbsCall, _draw: int = 0) -> float:
@@ -38,8 +39,8 @@ def _choice(source: Callable[[CbsCall], float]) -> Function:
         options = call.args
         if len(options) == 1:
             options = _SEPARATOR.split(options[0].replace("\\,", _COMMA))
-        index = 0 if call.scope.counting else math.floor(source(call) * len(options))
-        return options[index].replace(_COMMA, ",")
+        index = math.floor(source(call) * len(options))
+        return options[0 if call.scope.counting else index].replace(_COMMA, ",")
 
     return chosen
 
@@ -71,14 +72,16 @@ def dice(call: CbsCall) -> Result:
 
 
 def _roll(source: Callable[[CbsCall, int], float]) -> Function:
-    """A function that rolls ``2d6``, ``d6`` or ``6``."""
+    """A function that rolls ``2d6``, ``d6`` or ``6``; ``2d`` and what has several ``d`` have six sides."""
 
     def rolled(call: CbsCall) -> Result:
         if not call.args:
             return "1"
-        before, separator, after = call.args[0].partition("d")
-        count = to_number(before) if separator and before else 1.0
-        sides = to_number(after if separator else before)
+        before, *behind = call.args[0].split("d")
+        if len(behind) > 1:
+            return _sum(call, 1.0, _USUAL_SIDES, source)
+        count = to_number(before or "1") if behind else 1.0
+        sides = to_number(behind[0] or str(_USUAL_SIDES)) if behind else to_number(before)
         return _sum(call, count, sides, source) if count >= 1 and sides >= 1 else "NaN"
 
     return rolled

@@ -143,9 +143,10 @@ def element(call: CbsCall) -> Result:
     value: Any = call.text(0)
     for key in call.args[1:]:
         try:
-            value = _property(parse_json(text_of(value)), key)
+            parsed = parse_json(text_of(value))
         except ValueError:
-            value = None
+            parsed = None
+        value = _property(parsed, key) if isinstance(parsed, list | dict) else None
         if not value and not isinstance(value, list | dict):
             return "null"
     return value

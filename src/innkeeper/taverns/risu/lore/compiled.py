@@ -118,6 +118,9 @@ class ReadyLore:
     def _query(self, query: Query, *, words: bool, regex: bool, keep_slash: bool) -> KeyQuery:
         keys = tuple(text for key in query.keys if (text := strip(key)))
         if regex:
+            # where 166.3.3 meets a key that is no regular expression, it gives up those behind it
+            first = next((at for at, key in enumerate(keys) if keep_slash and not key.startswith("/")), len(keys))
+            keys = keys[:first]
             return KeyQuery(query, keys, patterns=tuple(_regex(key, keep_slash=keep_slash) for key in keys))
         # even numbers are those of keys that are found anywhere, odd ones those of whole words
         numbers, kind = (self._words, 1) if words else (self._partial, 0)

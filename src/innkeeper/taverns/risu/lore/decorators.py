@@ -110,6 +110,11 @@ def _read(read: Decorators, name: str, arguments: Sequence[str]) -> bool:
     if name in _FORCES:
         read.forces.append(_FORCES[name])
         return name in ("activate", "dont_activate")
+    if name in _INJECTIONS:
+        text = " ".join(arguments)
+        changes = {field: text if value is ... else value for field, value in _INJECTIONS[name].items()}
+        read.injection = msgspec.structs.replace(read.injection or LoreInjection(), **changes)
+        return True
     taken = _OTHERS.get(name)
     return taken is not None and taken(read, first)
 
@@ -160,15 +165,13 @@ def _number(field: str) -> Callable[[Decorators, str], bool]:
     return take
 
 
-def _inject(**fields: object) -> Callable[[Decorators, str], bool]:
-    """Change the injection; a field that is ``...`` gets the argument."""
-
-    def take(read: Decorators, argument: str) -> bool:
-        changes = {name: argument if value is ... else value for name, value in fields.items()}
-        read.injection = msgspec.structs.replace(read.injection or LoreInjection(), **changes)
-        return True
-
-    return take
+_INJECTIONS: Final[dict[str, dict[str, object]]] = {
+    "inject_lore": {"location": ..., "lore": True},
+    "inject_at": {"location": ..., "lore": False},
+    "inject_prepend": {"operation": "prepend", "param": ...},
+    "inject_replace": {"operation": "replace", "param": ...},
+}
+"""What each changes of the injection; a field that is ``...`` gets the arguments, with blanks for the commas."""
 
 
 _OTHERS: Final[dict[str, Callable[[Decorators, str], bool]]] = {
@@ -185,9 +188,5 @@ _OTHERS: Final[dict[str, Callable[[Decorators, str], bool]]] = {
     "recursive": _set("feeds_recursion", value=True),
     "unrecursive": _set("feeds_recursion", value=False),
     "no_recursive_search": _set("searches_recursion", value=False),
-    "inject_lore": _inject(location=..., lore=True),
-    "inject_at": _inject(location=..., lore=False),
-    "inject_prepend": _inject(operation="prepend"),
-    "inject_replace": _inject(operation="replace", param=...),
     "disable_ui_prompt": lambda _read, argument: argument in _NO_UI_PROMPTS,
 }

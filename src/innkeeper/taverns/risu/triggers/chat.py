@@ -88,9 +88,9 @@ def entries_named(operands: Operands) -> str:
     return json_text([index for index, name in enumerate(names) if state.split(pattern, "i", name) is not None])
 
 
-def _order(operands: Operands) -> float:
+def _order(operands: Operands, usual: float = _ORDER) -> float:
     order = operands.number("insertOrder")
-    return _ORDER if math.isnan(order) else int(order) if order % 1 == 0 else order
+    return usual if math.isnan(order) else int(order) if order % 1 == 0 else order
 
 
 def create_entry(operands: Operands) -> None:
@@ -127,9 +127,10 @@ def _modified(operands: Operands, entry: Mapping[str, Any]) -> Mapping[str, Any]
         text, before = operands.text(field), str(entry.get(own) or "")
         operands.state.spend(text.count(_SLOT) * len(before))
         texts[own] = text.replace(_SLOT, before)
-    order = operands.text("insertOrder").replace(_SLOT, text_of(entry.get("insertorder")))
+    before = entry.get("insertorder") or _ORDER
+    order = operands.text("insertOrder").replace(_SLOT, text_of(before))
     named = Operands(operands.state, {"insertOrder": order, "insertOrderType": "value"})
-    return {**entry, **texts, "insertorder": _order(named)}
+    return {**entry, **texts, "insertorder": _order(named, before)}
 
 
 # --------------------------------------------------------------------------------------------------------- shown and sent

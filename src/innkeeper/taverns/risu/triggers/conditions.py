@@ -41,16 +41,12 @@ def all_hold(conditions: Sequence[Mapping[str, Any]], state: TriggerState) -> bo
 
 
 def _holds(condition: Mapping[str, Any], state: TriggerState) -> bool:
-    kind, other = condition.get("type"), state.expand(condition.get("value"))
+    kind, other, name = condition.get("type"), state.expand(condition.get("value")), str(condition.get("var") or "")
     if kind == "exists":
         return occurs(other, str(condition.get("type2")), to_number(condition.get("depth") or 0), state)
-    if kind == "chatindex":
-        value = str(len(state.messages))
-    else:
-        value = state.expand(condition.get("var"))
-        value = state.get(value) if kind == "var" else value
+    values = {"var": state.get(name), "value": name, "chatindex": str(len(state.messages))}
     fails = _FAILS.get(str(condition.get("operator")))
-    return fails is None or not fails(value, other)
+    return fails is None or kind not in values or not fails(state.expand(values[kind]), other)
 
 
 def occurs(text: str, manner: str, depth: float, state: TriggerState) -> bool:
@@ -103,8 +99,8 @@ _RELATIONS: Final[Mapping[str, Callable[[str, str], bool]]] = {
     "!=": lambda left, right: not _equal(left, right),
     "∈": lambda left, right: _membership(left, right) is True,
     "∋": lambda left, right: _membership(right, left) is True,
-    "∉": lambda left, right: _membership(left, right) is False,
-    "∌": lambda left, right: _membership(right, left) is False,
+    "∉": lambda left, right: _membership(left, right) is not True,
+    "∌": lambda left, right: _membership(right, left) is not True,
     "≒": _alike,
     "≡": lambda left, right: is_true(left) is (right == "true") if right in {"true", "false"} else left == right,
 }

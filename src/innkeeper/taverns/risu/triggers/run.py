@@ -38,7 +38,7 @@ _SAFE: Final[Mapping[str, frozenset[str]]] = {
 """The effects of triggers that rewrite a shown text or a request; all others are passed over."""
 
 _SILENT: Final = frozenset(
-    {"v2Loop", "v2Comment", "v2Header", "v2ConsoleLog", "v2UpdateGUI", "v2UpdateChatAt", "v2Wait"}
+    {"v2Loop", "v2LoopNTimes", "v2Comment", "v2Header", "v2ConsoleLog", "v2UpdateGUI", "v2UpdateChatAt", "v2Wait"}
 )
 """Effects that a prompt knows nothing of."""
 
@@ -81,6 +81,7 @@ class _Runs:
 
     def run(self, mode: str, name: str | None) -> None:
         """Run the triggers of a mode, or of a name."""
+        self.state.local = {}
         for trigger in self.triggers:
             self.state.step()
             is_meant = trigger.type == mode if name is None else trigger.name == name
@@ -96,7 +97,7 @@ class _Runs:
             raise LimitError(what, limit="MAX_TRIGGER_CALLS", allowed=MAX_TRIGGER_CALLS)
         self.calls += 1
         outer = self.state.local, self.state.indent
-        self.state.local, self.state.indent = {}, 0
+        self.state.indent = 0
         _Runs(self.state, self.triggers, self.calls, self.depth + 1).run("manual", name)
         self.state.local, self.state.indent = outer
 
@@ -108,12 +109,11 @@ class _Effects:
     runs: _Runs
     trigger: Trigger
     turns: dict[int, int] = field(default_factory=dict)
-    """How often each loop at work has been run, by its index."""
+    """How often each loop has been run, by its index. One inside another goes on counting, so its later turns are single."""
 
     def run(self) -> None:
         """Run the effects from the first."""
         state, effects, index = self.runs.state, self.trigger.effects, 0
-        state.local = {}
         while index < len(effects):
             state.step()
             effect = effects[index]
@@ -124,7 +124,6 @@ class _Effects:
                     break
                 index = self._run(kind, index, Operands(state, effect))
             index += 1
-        state.local = {}
 
     def _run(self, kind: str, index: int, operands: Operands) -> int:
         """Run one effect; return the index of the last one that is done."""
@@ -159,7 +158,9 @@ class _Effects:
 
     def branch(self, index: int, operands: Operands) -> int:
         """``v2If``: run its block, or the one of the ``v2Else`` behind it."""
-        source, target = operands.text("source"), operands.text("target")
+        is_name = operands.effect.get("type") == "v2If"
+        source = operands.state.get(operands.name("source")) if is_name else operands.text("source")
+        target = operands.text("target")
         if compares(str(operands.effect.get("condition")), source, target):
             return index
         indent = operands.state.indent
@@ -170,11 +171,6 @@ class _Effects:
     def skip(self, index: int, operands: Operands) -> int:
         """``v2Else`` behind a block that was run."""
         return self._end_of(index, operands.state.indent + 1)
-
-    def enter(self, index: int, _operands: Operands) -> int:
-        """``v2LoopNTimes``: its turns begin."""
-        self.turns[index] = 0
-        return index
 
     def end(self, index: int, operands: Operands) -> int:
         """``v2EndIndent``: local variables of the block go; at the end of a loop its next turn begins, if there is one."""
@@ -204,14 +200,10 @@ class _Effects:
         """``v2BreakLoop``: go on behind the loop around it."""
         for last in range(index + 1, len(self.trigger.effects)):
             self.runs.state.step()
-            effect = self.trigger.effects[last]
-            if (
-                effect.get("type") == "v2EndIndent"
-                and effect.get("endOfLoop")
-                and _indent(effect) <= operands.state.indent
-            ):
+            effect, indent = self.trigger.effects[last], operands.state.indent
+            if effect.get("type") == "v2EndIndent" and effect.get("endOfLoop") and _indent(effect) <= indent:
                 return last
-        return index
+        return len(self.trigger.effects)
 
     # ---------------------------------------------------------------------------------------------------------- low level
 
@@ -242,7 +234,6 @@ _JUMPS: Final[Mapping[str, Callable[[_Effects, int, Operands], int]]] = {
     "v2IfAdvanced": _Effects.branch,
     "v2Else": _Effects.skip,
     "v2EndIndent": _Effects.end,
-    "v2LoopNTimes": _Effects.enter,
     "v2BreakLoop": _Effects.leave,
 }
 

@@ -46,7 +46,7 @@ class TriggerState:
     texts: dict[str, str] = field(default_factory=dict)
     """Texts that were changed: author_note, global_note, description, persona, display_data."""
     local: dict[int, dict[str, str]] = field(default_factory=dict)
-    """Local variables of the trigger at work, by the indent of their block."""
+    """Local variables of the triggers of a mode or name, by the indent of their block."""
     indent: int = 0
     stop_sending: bool = False
     send_prompt: bool = False
@@ -96,24 +96,29 @@ class TriggerState:
         return text
 
     def get(self, name: str) -> str:
-        """The text of a variable: a local one, a temporary one, the chat's, ``null``."""
+        """The text of a variable: a local one, the chat's, a temporary one, ``null``."""
         blocks = (self.local[indent] for indent in range(self.indent, -1, -1) if indent in self.local)
-        value = next((block[name] for block in blocks if name in block), None)
+        value, scope = next((block[name] for block in blocks if name in block), None), self.inputs.scope
         if value is None:
-            value = self.temporary[name] if name in self.temporary else self.inputs.scope.variable(name)
+            known = scope.variables.get(name) is not None or name in scope.defaults
+            value = scope.variable(name) if known else self.temporary.get(name, NO_VALUE)
         self.spend(len(value))
         return value
 
     def set(self, name: str, value: str) -> None:
-        """Set a variable: a local one where there is one of this name, else the chat's, or a temporary one."""
+        """Set a variable: a local one where there is one of this name, else the chat's; or a temporary one."""
         self.spend(len(value))
-        block = next((i for i in range(self.indent, -1, -1) if name in self.local.get(i, ())), None)
-        if block is not None:
-            self.local[block][name] = value
-        elif self.is_safe:
+        block = self.block_of(name)
+        if self.is_safe:
             self.temporary[name] = value
+        elif block is not None:
+            self.local[block][name] = value
         else:
             self.variables[name] = self.written[name] = value
+
+    def block_of(self, name: str) -> int | None:
+        """The indent of the innermost block at work that has a local variable of this name."""
+        return next((indent for indent in range(self.indent, -1, -1) if name in self.local.get(indent, ())), None)
 
     def split(self, pattern: str, flags: str, text: str) -> Split | None:
         """The matches of a pattern; ``None`` without one, and for a pattern that cannot be run."""

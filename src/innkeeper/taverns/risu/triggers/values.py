@@ -16,6 +16,7 @@ from innkeeper.text.javascript.values import (
     json_text,
     length_of,
     number_text,
+    parse_float,
     parse_json,
     text_of,
     text_of_units,
@@ -25,7 +26,7 @@ from innkeeper.text.javascript.values import (
 from innkeeper.text.jsreplace import JsMatch, joined
 
 _NUMBERED: Final = re.compile(r"\$([0-9]+)")
-_WRITTEN: Final = re.compile(r"/(.+)/([a-z]*)", re.DOTALL)
+_WRITTEN: Final = re.compile(r"/(.+)/([gimuy]*)")
 
 _ASSIGNMENTS: Final[Mapping[str, Callable[[float, float], float]]] = {
     "+=": lambda a, b: a + b,
@@ -37,12 +38,12 @@ _ASSIGNMENTS: Final[Mapping[str, Callable[[float, float], float]]] = {
 
 
 def assign(state: TriggerState, name: str, operator: str, value: str) -> None:
-    """Set a variable, or change its number; one that is none counts as 0."""
+    """Set a variable, or change its number; one that is none counts as 0, and an unknown operator empties it."""
     if operator in _ASSIGNMENTS:
         current = to_number(state.get(name))
         number = _ASSIGNMENTS[operator](0.0 if math.isnan(current) else current, to_number(value))
         value = number_text(number)
-    state.set(name, value)
+    state.set(name, value if operator in ("=", *_ASSIGNMENTS) else "")
 
 
 def set_variable(operands: Operands) -> None:
@@ -51,24 +52,29 @@ def set_variable(operands: Operands) -> None:
 
 
 def declare(operands: Operands) -> None:
-    """``v2DeclareLocalVar``: the variable is gone at the end of its block."""
-    state = operands.state
-    state.local.setdefault(state.indent, {})[operands.name()] = operands.text("value")
+    """``v2DeclareLocalVar``: the variable is gone at the end of its block; one of a block around it is set instead."""
+    state, name, value = operands.state, operands.name(), operands.text("value")
+    block = state.block_of(name)
+    state.local.setdefault(state.indent if block is None else block, {})[name] = value
 
 
 def draw(operands: Operands) -> str:
     """``v2Random``: a whole number from ``min`` to ``max``."""
     low, high = operands.number("min"), operands.number("max")
-    if math.isnan(low) or math.isnan(high):
-        return "NaN"
     value = operands.state.inputs.scope.random.random() * (high - low + 1) + low
     return number_text(math.floor(value) if math.isfinite(value) else value)
 
 
 def calculated(operands: Operands) -> str:
-    """``v2Calculate``: the arithmetic of ``{{calc}}``, with the trigger's variables."""
+    """``v2Calculate``: the arithmetic of ``{{calc}}``, with the numbers at the beginning of the trigger's variables."""
     state = operands.state
-    return number_text(calculate(operands.text("expression"), state.get, state.inputs.scope.global_variable))
+    return number_text(
+        calculate(
+            operands.text("expression"),
+            lambda name: number_text(parse_float(state.get(name))),
+            state.inputs.scope.global_variable,
+        )
+    )
 
 
 # ----------------------------------------------------------------------------------------------------------------- texts
@@ -93,7 +99,8 @@ def split_text(operands: Operands) -> str:
     """``v2SplitString``: by a text, or by a regular expression whose groups come between."""
     source = operands.text("source")
     if operands.effect.get("delimiterType") != "regex":
-        delimiter = operands.text("delimiter")
+        is_name = operands.effect.get("delimiterType") == "var"
+        delimiter = operands.text("delimiter") if is_name else operands.name("delimiter")
         return json_text(source.split(delimiter) if delimiter else list(source))
     written = operands.name("delimiter")
     match = _WRITTEN.fullmatch(written)
