@@ -6,6 +6,7 @@ units of UTF-16 each, or as it says itself, and draws from one generator (mulber
 
 from __future__ import annotations
 
+import json
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -340,9 +341,18 @@ def _toggles(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _pairs(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    from innkeeper.macros.cbs import default_variables
+    from innkeeper.macros.cbs.scope import key_values
 
-    return {"items": [list(pair) for pair in default_variables(inputs["text"]).items()]}
+    return {"items": [list(pair) for pair in key_values(inputs["text"])]}
+
+
+def _detected(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    from innkeeper.taverns.risu.imports import file_kind
+
+    try:
+        return {"type": file_kind(json.loads(inputs["text"]))}
+    except ValueError:
+        return {"type": file_kind(None)}
 
 
 def _chat_ml(inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -379,6 +389,7 @@ _FORMATS: Final[Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
     "toggle": _toggles,
     "keyvalue": _pairs,
     "chatml": _chat_ml,
+    "detect": _detected,
     "instruct": _completion,
     "stringlize": _completion,
 }

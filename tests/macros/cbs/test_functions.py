@@ -57,6 +57,8 @@ TABLES: dict[str, dict[str, str]] = {
         '{{or::0}} {{and}} {{any::["1"]}} {{all::1::1::true}} {{all::[1]}}': "0 0 1 0 0",
     },
     "texts": {
+        "{{reverse::a\N{GRINNING FACE}}}": "\N{GRINNING FACE}a::esrever",
+        "{{unicodedecodefromhex::41}} {{roll::0d6}} {{roll::0}} {{roll::xd6}}": "A NaN NaN NaN",
         "{{replace::abc::b::[$&]}} {{replace::a::a::$$}}": "a[b]c $",
         "{{split::abc}} {{split::a😀::}}": '["abc"] ["a","\ufffd","\ufffd"]',
         '{{join::["a",null,1]}} {{spread::a§b}}': "a,,1 a::b",
@@ -76,6 +78,9 @@ TABLES: dict[str, dict[str, str]] = {
         "{{dict::b=1::2=x::a==}}": '{"2":"x","b":"1","a":"="}',
         '{{objectassert::bad::a::1}} {{objectassert::{"a":0}::a::1}} {{objectassert::[1]::a::1}}': '{"a":"1"} {"a":"1"} [1]',
         '{{dictelement::null::a}} {{dictelement::"ab"::1}} {{dictelement::["x"]::0}}': "{{dictelement::null::a}} b x",
+        '{{element::"ab"::0}} {{objectassert::1::k::v}} {{objectassert::"ab"::0}}': (
+            'null {{objectassert::1::k::v}} "ab"'
+        ),
         '{{element::{"a":""}::a}} {{element::x}} {{element::["1"]::0::0}}': "null x null",
     },
     "encoding": {

@@ -152,8 +152,12 @@ def default_variables(*texts: str) -> Mapping[str, str]:
     {'hp': '30', 'gold': '2'}
     """
     defaults: dict[str, str] = {}
-    for line in (line for text in texts for line in text.split("\n")):
-        name, value, *_ = [*line.split("="), ""]
-        if name and value:
-            defaults.setdefault(name, value)
+    for name, value in (pair for text in texts for pair in key_values(text)):
+        defaults.setdefault(name, value)
     return defaults
+
+
+def key_values(text: str) -> list[tuple[str, str]]:
+    """The ``name=value`` lines of a text; lines without a name or a value are left out."""
+    pairs = [[*line.split("="), ""] for line in text.split("\n")]
+    return [(name, value) for name, value, *_ in pairs if name and value]

@@ -99,7 +99,7 @@ _AS_THEY_ARE: Final = ("top_p", "top_k", "top_a", "min_p", "repetition_penalty")
 
 
 def imported_preset(preset: Preset) -> dict[str, Any]:
-    """RisuAI's preset of SillyTavern's: its first order as a template, and its sampling."""
+    """RisuAI's preset of SillyTavern's: its first order, where it has one, as a template, and its sampling."""
     turns = preset.orders[0].items if preset.orders else ()
     prompts = [preset.prompt(turn.identifier) for turn in turns if turn.enabled]
     cards = [card for prompt in prompts if prompt is not None and (card := _card(prompt)) is not None]
@@ -108,7 +108,7 @@ def imported_preset(preset: Preset) -> dict[str, Any]:
         cards += [{"type": "postEverything"}, {"type": "plain", "type2": "main", "text": text, "role": "bot"}]
     fields = {
         "name": "Imported ST Preset",
-        "promptTemplate": cards,
+        "promptTemplate": cards if preset.orders else None,
         "temperature": None if preset.temperature is None else preset.temperature * 100,
         "frequencyPenalty": None if preset.frequency_penalty is None else preset.frequency_penalty * 100,
         "PresensePenalty": None if preset.presence_penalty is None else preset.presence_penalty * _PRESENCE * 100,
@@ -117,6 +117,25 @@ def imported_preset(preset: Preset) -> dict[str, Any]:
         **{name: getattr(preset, name) for name in _AS_THEY_ARE},
     }
     return {name: value for name, value in fields.items() if value is not None}
+
+
+_KINDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "STCHAT": ("chat_completion_source", "prompts", "prompt_order"),
+    "PARAMETERS": ("temp", "rep_pen", "min_length"),
+    "STCONTEXT": ("story_string", "chat_start"),
+    "STINST": ("input_sequence", "output_sequence"),
+}
+_LISTS: Final = ("prompts", "prompt_order")
+
+
+def file_kind(content: Any) -> str:
+    """What RisuAI takes a JSON file of SillyTavern for, by the fields it has; ``NOTSUPPORTED`` for any other."""
+    fields = content if isinstance(content, Mapping) else {}
+
+    def has(name: str) -> bool:
+        return isinstance(fields.get(name), list | tuple) if name in _LISTS else fields.get(name) is not None
+
+    return next((kind for kind, names in _KINDS.items() if all(map(has, names))), "NOTSUPPORTED")
 
 
 def _card(prompt: PromptItem) -> dict[str, Any] | None:

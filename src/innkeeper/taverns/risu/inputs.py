@@ -27,6 +27,7 @@ from innkeeper.taverns.risu.expansion import CbsExpander
 from innkeeper.taverns.risu.group import GroupMember, next_speakers
 from innkeeper.taverns.risu.imports import (
     UNREAD,
+    file_kind,
     imported_preset,
     is_risu_preset,
     lore_settings,
@@ -196,6 +197,9 @@ def _database(state: State, assets: Assets, own: Mapping[str, Any]) -> dict[str,
             note_unread(state, "preset", unread, "no prompt of the risu tavern depends on it")
     elif assets.preset is not None:
         fields = imported_preset(assets.preset)
+        if file_kind(raw) in ("STINST", "STCONTEXT"):
+            message = "the preset has no prompts: RisuAI makes a template for text completion of such a file"
+            state.warn(message, where=Where(asset="preset"))
         if assets.preset.assistant_prefill and not (request.model or "").startswith("claude"):
             note_unread(state, "preset", ["assistant_prefill"], "RisuAI begins replies for models of Claude alone")
     if assets.user is not None:

@@ -22,6 +22,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
         "@@inject_replace old\n@@inject_lore Base\nnew",
         {"injection": LoreInjection(operation="replace", location="Base", param="old", lore=True)},
     ),
+    ("@@inject_lore My, Base\nX", {"injection": LoreInjection(location="My Base", lore=True)}),
+    ("@@inject_prepend a,b\nX", {"injection": LoreInjection(operation="prepend", param="a b")}),
     ("@@depth 2px\nK", {"depth": 2}),
     (f"@@depth {'9' * 5000}\nK", {"depth": 2**31, "text": "K"}),
     ("@@disable_ui_prompt x\n@@@role user\nK", {"role": "user"}),

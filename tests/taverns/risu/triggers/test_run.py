@@ -89,6 +89,16 @@ FLOWS: dict[str, tuple[list[dict[str, Any]], dict[str, str]]] = {
         ],
         {"ab": "2null"},
     ),
+    "an inner declaration sets the outer variable": (
+        [
+            effect("v2DeclareLocalVar", var="a", value="1"),
+            effect("v2If", source="a", condition="=", target="1"),
+            effect("v2DeclareLocalVar", 1, var="a", value="2"),
+            effect("v2EndIndent", 1),
+            effect("v2SetVar", var="b", operator="=", value_="a"),
+        ],
+        {"b": "2"},
+    ),
 }
 
 

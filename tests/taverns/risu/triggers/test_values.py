@@ -8,7 +8,7 @@ import pytest
 
 from tests.taverns.risu.triggers.trigger_texts import effect, outcome_of
 
-VARIABLES = {"list": '["a","b","c"]', "dict": '{"k":"v","n":1}', "word": "abc", "n": "2", "bad": "x"}
+VARIABLES = {"list": '["a","b","c"]', "dict": '{"k":"v","n":1}', "word": "abc", "n": "2", "bad": "x", "size": "3px"}
 
 
 def replace(source: str, regex: str, result: str, replacement: str = "x", flags: str = "") -> dict[str, Any]:
@@ -66,6 +66,8 @@ OUTPUTS: dict[str, tuple[dict[str, Any], str]] = {
     "no key": (effect("v2GetDictVar", var="{}", key="n"), "null"),
     "has key": (effect("v2HasDictKey", var_="dict", key="k"), "1"),
     "size": (effect("v2GetDictSize", var_="bad"), "0"),
+    "calculate with the beginning of a text": (effect("v2Calculate", expression="$size+1"), "4"),
+    "split by what has no kind": (effect("v2SplitString", source="a,b") | {"delimiter": ","}, '["a","b"]'),
     "keys": (effect("v2GetDictKeys", var_="dict"), '["k","n"]'),
     "values": (effect("v2GetDictValues", var_="dict"), '["v",1]'),
 }  # fmt: skip
@@ -96,6 +98,7 @@ CHANGES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "delete key": (effect("v2DeleteDictKey", var_="dict", key="n"), {"dict": '{"k":"v"}'}),
     "clear": (effect("v2ClearDict", var="dict"), {"dict": "{}"}),
     "assign": (effect("v2SetVar", var="{{char}}", operator="=", value_="n"), {"Sable": "2"}),
+    "an unknown operator": (effect("v2SetVar", var="n", operator="~", value="1"), {"n": ""}),
     "divide": (effect("v2SetVar", var="n", operator="/=", value="0"), {"n": "Infinity"}),
 }
 

@@ -55,7 +55,9 @@ FUNCTIONS: Final[Mapping[str, Function]] = by_alias(
     {
         "unicodeencode": unicodeencode,
         "unicodedecode": lambda call: text_of_units([_unit(call.number(0))]),
-        "u ue": lambda call: text_of_units([_unit(parse_int(call.shown(0), 16))]),
+        "u ue unicodedecodefromhex unicodeencodefromhex": lambda call: text_of_units(
+            [_unit(parse_int(call.shown(0), 16))]
+        ),
         "xor xorencrypt xorencode xore": lambda call: base64.b64encode(
             call.text(0).encode("utf-8", "replace").translate(_FLIPPED)
         ).decode(),

@@ -128,9 +128,11 @@ def dictelement(call: CbsCall) -> Result:
 
 
 def objectassert(call: CbsCall) -> Result:
-    """Set the value of a key that has none, or an empty one."""
+    """Set the value of a key that has none, or an empty one. What is no dict and no list cannot be set."""
     value = _dict(call.text(0))
     current = _property(value, call.shown(1))
+    if not isinstance(value, list | dict) and not current:
+        raise ThrownError
     if isinstance(value, dict) and not current and not isinstance(current, list | dict):
         value[call.shown(1)] = _optional(call, 2)
         if value[call.shown(1)] is None:

@@ -56,7 +56,7 @@ FUNCTIONS: Final[Mapping[str, Function]] = by_alias(
         "lower": lambda call: call.text(0).lower(),
         "upper": lambda call: call.text(0).upper(),
         "capitalize": capitalize,
-        "reverse": lambda call: text_of_units(reversed(units_of(call.tag))),
+        "reverse": lambda call: call.tag[::-1],
         "tonumber": lambda call: "".join(char for char in call.text(0) if char in _NUMERIC),
         "iserror": lambda call: "1" if call.text(0).lower().startswith("error:") else "0",
     }

@@ -127,10 +127,10 @@ def _modified(operands: Operands, entry: Mapping[str, Any]) -> Mapping[str, Any]
         text, before = operands.text(field), str(entry.get(own) or "")
         operands.state.spend(text.count(_SLOT) * len(before))
         texts[own] = text.replace(_SLOT, before)
-    before = entry.get("insertorder") or _ORDER
-    order = operands.text("insertOrder").replace(_SLOT, text_of(before))
+    current = entry.get("insertorder") or _ORDER
+    order = operands.text("insertOrder").replace(_SLOT, text_of(current))
     named = Operands(operands.state, {"insertOrder": order, "insertOrderType": "value"})
-    return {**entry, **texts, "insertorder": _order(named, before)}
+    return {**entry, **texts, "insertorder": _order(named, current)}
 
 
 # --------------------------------------------------------------------------------------------------------- shown and sent
