@@ -148,7 +148,7 @@ def test_named_places_are_filled_as_deep_as_a_version_does(profile: str, expecte
     """Later versions leave out what is deeper."""
     chain = [
         lore(f"@@position pt_{at}\n{number}{{{{position::{to}}}}}")
-        for number, (at, to) in enumerate(["bc", "cd", "de"], 2)
+        for number, (at, to) in enumerate([("b", "c"), ("c", "d"), ("d", "e")], 2)
     ]
     entries = [*chain, lore("@@position pt_a\n1{{position::b}}")]
     card = {"type": "plain", "type2": "normal", "text": "{{position::a}}", "role": "user"}
