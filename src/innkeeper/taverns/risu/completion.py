@@ -120,8 +120,9 @@ def completion_text(messages: Sequence[Message], template: str, *, name: str = "
     turns = [(message.role, message.content) for message in spoken]
     if not form.has_system:
         turns = [("user", f"System: {text}") if role == "system" else (role, text) for role, text in turns]
-    if form.joins:
-        turns = _joined(turns)
+    if form.joins:  # where the assistant begins, behind an empty turn of the user
+        turns = [(role, "\n".join(text for _, text in each)) for role, each in groupby(turns, lambda turn: turn[0])]
+        turns = [("user", ""), *turns] if turns[:1] and turns[0][0] != "user" else turns
     clean: Callable[[str], str] = strip if form.strips else str
     folded = turns.pop(0)[1] if form.folds_system and turns and turns[0][0] == "system" else None
     if folded is not None and turns:
@@ -139,9 +140,3 @@ def completion_text(messages: Sequence[Message], template: str, *, name: str = "
 def _labelled(message: Message) -> str:
     label = "system" if message.role == "system" else message.name
     return f"{label}: {message.content}" if label else message.content
-
-
-def _joined(turns: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Turns of the user and the assistant in alternation; where the assistant begins, behind an empty one of the user."""
-    groups = [(role, "\n".join(text for _, text in group)) for role, group in groupby(turns, key=lambda turn: turn[0])]
-    return [("user", ""), *groups] if groups and groups[0][0] != "user" else groups
