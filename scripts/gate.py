@@ -1,7 +1,7 @@
 """Measure the tier gate by the labelled texts: ``python scripts/gate.py [--wrong [KIND]] [--lang LANG] [--write]``.
 
-Prints misses and false alarms by kind and by language; with ``--write`` it puts the tables into ``docs/tiers.md``. ``--wrong``
-lists the texts that were judged wrongly, never those held out.
+Prints misses and false alarms by kind and by language. With ``--write`` it first packs the words of the data anew, and puts what
+it prints into ``docs/tiers.md``. ``--wrong`` lists the texts that were judged wrongly, never those held out.
 """
 
 from __future__ import annotations
@@ -12,14 +12,19 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
+TABLES: Final = ROOT / "src/innkeeper/gate/data/tables"
 sys.path.insert(0, str(ROOT))
 
-from tests import doors, labelled  # noqa: E402 - the checkout must be on the path first
+from innkeeper.gate.words.packing import packed  # noqa: E402 - the checkout must be on the path first
+from tests import doors, labelled  # noqa: E402
 
 
 def main() -> None:
     """Judge every text and tell the result."""
     options = _parser().parse_args()
+    if options.write:
+        for name, table in packed().items():
+            (TABLES / f"{name}.json").write_bytes(table)
     answers = labelled.judged()
     if options.wrong is not None:
         for answer in answers:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from innkeeper.gate.evidence import Mention
-from innkeeper.gate.words.languages import languages
+from innkeeper.gate.words.tables import tables
 from innkeeper.prompt.typed.once import once
 from innkeeper.text.confusables import fold_word
 
@@ -59,9 +59,7 @@ def _is_spoken(text: str, span: tuple[int, int]) -> bool:
 
 @once
 def _speech() -> re.Pattern[str]:
-    spaced = [word for language in languages() if not language.unspaced for word in language.speech]
-    others = [fold_word(word) for language in languages() if language.unspaced for word in language.speech]
-    return re.compile(rf"\b(?:{'|'.join(map(fold_word, spaced))})\b|{'|'.join(others)}")
+    return re.compile(tables().speech)
 
 
 def _is_near(span: tuple[int, int], mentions: Iterable[Mention]) -> bool:

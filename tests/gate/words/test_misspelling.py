@@ -2,7 +2,7 @@
 
 import pytest
 
-from innkeeper.gate.words.misspelling import misspellings, put_right, unmasked
+from innkeeper.gate.words.misspelling import put_right, unmasked
 from innkeeper.text.views import views_of
 
 
@@ -33,12 +33,6 @@ def test_passages_around_slips_are_parted() -> None:
     assert view is not None
     assert view.text.count("|") == 1
     assert len(view.text) < len(text)
-
-
-def test_short_words_have_no_slips() -> None:
-    """A word of three letters is another word with one letter changed; a number of three is doubled only."""
-    assert list(misspellings("kid")) == []
-    assert set(misspellings("ten", short=True)) == {"tten", "teen", "tenn"}
 
 
 @pytest.mark.parametrize(("slip", "word"), [("neetxis", "sixteen"), ("skoolgirl", "schoolgirl"), ("aderault", None)])

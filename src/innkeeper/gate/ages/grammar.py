@@ -18,7 +18,8 @@ from typing import Final, TypeVar
 from innkeeper.gate.ages.age import PERHAPS, Age, YearRange, has_figures, years_of
 from innkeeper.gate.ages.non_person import NonPersonAges, is_broken, sentence_of
 from innkeeper.gate.ages.predicate import LOOKED_AT, is_predicated
-from innkeeper.gate.words.vocabulary import Form, Hits, Number, Rights, TierVocabulary, fits, vocabulary_of
+from innkeeper.gate.words.tables import Form, Number
+from innkeeper.gate.words.vocabulary import Hits, Rights, TierVocabulary, fits, vocabulary_of
 from innkeeper.text.confusables import with_plain_signs
 from innkeeper.text.views import TextView
 
@@ -183,8 +184,8 @@ class _AgeReader:
 
     def answers(self) -> Iterator[Age | None]:
         """The numbers in words of languages without spaces that stand right behind what asks for an age."""
-        known = self.vocabulary.unspaced_numbers
         for end in self.hits.asks:
+            known = self.vocabulary.unspaced_numbers
             answer = _ANSWER.match(self.text, end)
             if answer is None or not known:
                 continue

@@ -8,8 +8,8 @@ from typing import Final
 
 from innkeeper.gate.ages.age import BARE, KINDS, TAGGED, Age, has_figures
 from innkeeper.gate.limits import ADULT_AGE
-from innkeeper.gate.words.languages import languages
-from innkeeper.prompt.typed.once import once
+from innkeeper.gate.words.tables import tables
+from innkeeper.text.confusables import fold_word
 
 _NAMED: Final = re.compile(
     r"(?:[(（\[]|, ?|(?<= )[-–—|/] )(?P<age>[1-9]\d?)(?: ?(?:f|m|w|yo))?(?:[)）\]]|[,;]| [-–—|/] |[.!?](?!\d)|$)"
@@ -65,7 +65,7 @@ _WORDS: Final = re.compile(
 
 def _sums_in_words(text: str) -> Iterator[Age]:
     """Ages that have to be worked out, of English words: ``she is ten plus five``."""
-    values = _values()
+    values = tables().numbers
     for match in _WORDS.finditer(text):
         one, other = (_value(values, match[at].lower().replace("-", " ").split(), last=at == 1) for at in (1, 3))
         if one is not None and other is not None:
@@ -76,11 +76,6 @@ def _sums_in_words(text: str) -> Iterator[Age]:
 
 def _value(values: Mapping[str, int], words: list[str], *, last: bool) -> int | None:
     return values.get(" ".join(words), values.get(words[-1] if last else words[0]))
-
-
-@once
-def _values() -> dict[str, int]:
-    return {word: value for value, words in enumerate(languages()[0].numbers) for word in words.split("|")}
 
 
 def _limits(text: str) -> Iterator[Age]:
@@ -114,7 +109,7 @@ def read_numeric_ages(text: str) -> Iterator[Age]:
         name = _NAME.search(text[max(0, start - _NAME_LENGTH) : start])
         if name is None or not (match[0][0] in "(（" or name[0][0].isupper()):
             continue
-        if TAGGED[0] <= value < TAGGED[1] and name[0].strip().lower() not in _labels():
+        if TAGGED[0] <= value < TAGGED[1] and fold_word(name[0]) not in tables().lists["labels"]:
             yield Age(match.start("age"), match.end("age"), value, value, 0.6, "named", name[0].strip())
     yield from _sums(text)
     yield from _limits(text)
@@ -123,12 +118,6 @@ def read_numeric_ages(text: str) -> Iterator[Age]:
             if not text[match.start() - 1 : match.start()].isalnum():
                 value = int(match["age"].translate(_FIGURE_OF))
                 yield Age(match.start(), match.end(), value, value, certainty, kind)
-
-
-@once
-def _labels() -> frozenset[str]:
-    """Words before a number that name a thing by it, of all languages."""
-    return frozenset(label for language in languages() for label in language.labels)
 
 
 _SIGNED: Final = ((_GLUED, "tag", 0.5), (_MARKED, "tag", 0.6), (_HALVES, "bare", 0.7), (_AS_LETTERS, "years", 0.7))

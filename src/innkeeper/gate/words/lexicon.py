@@ -16,6 +16,7 @@ import msgspec
 
 from innkeeper.gate.limits import MAX_LEXICON_BYTES, MAX_LEXICON_ENTRIES, MAX_LEXICON_PATTERN, REGEX_SCAN_SECONDS
 from innkeeper.gate.words.languages import languages
+from innkeeper.gate.words.tables import tables
 from innkeeper.prompt.errors import FormatError, LimitError, Where
 from innkeeper.prompt.typed.once import decode, once
 from innkeeper.text.automaton import Automaton, is_unspaced
@@ -70,10 +71,9 @@ PACKAGED: Final = "detection-general"
 """The name of the packaged lists in decisions."""
 
 
-@once
 def packaged_version() -> str:
     """The version of the packaged lists: that of each language."""
-    return "+".join(sorted({language.version for language in languages()}))
+    return tables().version
 
 
 @once

@@ -1,42 +1,41 @@
-"""TierVocabulary: the words, numbers and cues of all languages in one automaton, and where each stands in a view of a text.
+"""TierVocabulary: the words, numbers and cues of all languages, and where each stands in a view of a text.
 
-Four are made, each when it is first asked for and only once: with borders around words or without, for letters that were
-spelled out one by one, and with ``l`` written ``i`` or not.
+Words with borders are looked up where a word of the text begins. What has none, in scripts without spaces and in letters spelled
+out one by one, is searched for by an automaton. There are four, each made when it is first asked for and only once: with borders
+around words or without, and with ``l`` written ``i`` or not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import partial
+from collections.abc import Iterator, Mapping
+from functools import cached_property, partial
+from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from innkeeper.gate.ages.age import BARE
-from innkeeper.gate.limits import ADULT_AGE
-from innkeeper.gate.words.languages import Language, Term, languages
-from innkeeper.gate.words.patterns import turned_words
+from innkeeper.gate.words.languages import Term
 from innkeeper.gate.words.prefix_index import UNSPACED, PrefixIndex
+from innkeeper.gate.words.tables import (
+    AHEAD,
+    ASK,
+    BLOCKER,
+    CLOSED,
+    HARMLESS,
+    KIN,
+    LEFT,
+    NO_LINES,
+    NUMBER,
+    STEM,
+    TERM,
+    Form,
+    Number,
+    Owners,
+    joined_lines,
+    merged_lines,
+    tables,
+    unspaced,
+)
 from innkeeper.prompt.typed.once import once
-from innkeeper.text.confusables import fold_word
-from innkeeper.text.encodings import atbash, rot13
 from innkeeper.text.views import TextView
-
-
-class Number(NamedTuple):
-    """A number in words; ``language`` is empty for figures."""
-
-    value: int
-    language: str = ""
-    ordinal: bool = False
-
-
-class Form(NamedTuple):
-    """A form of an age: what stands left and right of its number, and what it means."""
-
-    kind: str
-    left: str
-    right: str
-    language: str
-    ordinal: bool = False
 
 
 class Rights(NamedTuple):
@@ -44,10 +43,6 @@ class Rights(NamedTuple):
 
     alone: tuple[Form, ...] = ()
     all: frozenset[Form] = frozenset()
-
-
-_Owners: TypeAlias = tuple[tuple[int, Any], ...]
-"""What a key of the automaton stands for: roles, each with its term, number, form or language."""
 
 
 class Hits(NamedTuple):
@@ -70,87 +65,211 @@ class Hits(NamedTuple):
     """Ends of what asks for an age."""
 
 
-_TERM, _NUMBER, _CLOSED, _LEFT, _KIN, _BLOCKER, _DURATION, _HARMLESS, _TURNED, _ASK = range(10)
-_ROT13: Final = ((_TURNED, "rot13"),)
-_BACKWARDS: Final = ((_TURNED, "back"),)
-_ATBASH: Final = ((_TURNED, "atbash"),)
 _FEWEST_LOOSE: Final = 4
 """From so many letters on, a word counts where its borders cannot be seen."""
-
-_SPACED: Final = "ko"
-"""The language without borders of words that parts numbers from what belongs to them by spaces."""
 
 _NO_ADVERBS: Final = frozenset(
     {"and", "to", "or", "than", "between", "no", "de", "que", "o", "e", "ou", "a", "i", "um", "auf", "mit", "von"}
 )
 """Small words behind which a number is one of several, or counted."""
 
-_ABOUT_ADULTHOOD: Final = frozenset({"under", "over"})
-_ABOUT: Final = 5
-"""How far from adulthood a limit still says something of it, in years."""
+_MET: Final = 8_192
+"""So many words of texts are remembered with what begins with them."""
+
+_Line: TypeAlias = tuple[tuple[int, ...], dict[str, Owners]]
+"""Phrases that begin alike: their lengths, and what each stands for."""
+
+_Begun: TypeAlias = tuple[tuple[tuple[int, Owners], ...], dict[str, str | _Line]]
+"""What begins with a word of a text: the lengths of what ends with or in it, with their owners; phrases by what follows it."""
+
+_Occurrence: TypeAlias = tuple[int, int, Owners]
+"""Where a word ends and begins, the space behind a whole word included, and what it stands for."""
 
 
 class TierVocabulary:
-    """All languages, compiled for one kind of view."""
+    """All languages, for one kind of view."""
 
     def __init__(self, *, loose: bool, merged: bool) -> None:
         self.loose, self.merged = loose, merged
-        self._owners: dict[str, _Owners] = {}
+        self._tables = tables()
+        self._words, self._stems = self._tables.words, self._tables.stems
+        if merged:
+            self._words, self._stems = merged_lines(self._words), joined_lines(self._stems)
+        self._met: dict[str, _Begun] = {}
+        self._turned = (
+            {} if loose or merged else {way: frozenset(each.split()) for way, each in self._tables.turned.items()}
+        )
+        self._telling = frozenset[str]().union(*self._turned.values())
+        self._machine = once(self._made_machine)
         self._fitting: dict[tuple[int, str, bool, bool], Rights] = {}
-        self.rights: PrefixIndex[Form] = PrefixIndex(loose=loose)
-        self.measures: PrefixIndex[None] = PrefixIndex(loose=loose)
-        self.objects: PrefixIndex[None] = PrefixIndex(loose=loose)
-        self.pictures: PrefixIndex[None] = PrefixIndex(loose=loose)
-        self.followers: PrefixIndex[None] = PrefixIndex(loose=loose)
-        self.connectors: set[str] = set()
-        self.leads: set[str] = set()
-        self.persons: set[str] = set()
-        self.labels: set[str] = set()
-        self.adjectives: set[str] = set()
-        self.linking: set[str] = set()
-        self.sites: set[str] = set()
-        self.copulas: set[str] = set()
-        self.small_numbers: set[str] = set(map(str, range(BARE[1])))
-        self.unspaced_numbers: dict[str, int] = {}
-        """Numbers in words of languages without spaces."""
-        for language in languages():
-            self._add(language)
+        self.connectors = self._listed("connectors")
+        self.leads = self._listed("leads")
+        self.persons = self._listed("persons")
+        self.labels = self._listed("labels")
+        self.adjectives = self._listed("adjectives")
+        self.linking = self._listed("linking")
+        self.sites = self._listed("sites")
+        self.copulas = self._listed("copulas")
+        self.small_numbers = self._tables.lists["small_numbers"]
         self.adverbs = self.leads - self.copulas - _NO_ADVERBS
-        from ahocorasick_rs import AhoCorasick
 
-        self._patterns = [owners if len(owners) == 1 else _distinct(owners) for owners in self._owners.values()]
-        self._machine = AhoCorasick(list(self._owners), store_patterns=False)
-        del self._owners
-
-    def fold(self, text: str) -> str:
-        """A word of the data as it stands in views of this kind."""
-        folded = fold_word(text)
+    def fold(self, word: str) -> str:
+        """A word of the tables as it stands in views of this kind."""
         if self.loose:
-            folded = folded.replace(" ", "")
-        return folded.replace("l", "i") if self.merged else folded
+            word = word.replace(" ", "")
+        return word.replace("l", "i") if self.merged else word
+
+    def _listed(self, name: str) -> frozenset[str]:
+        return (
+            frozenset(map(self.fold, self._tables.lists[name]))
+            if self.loose or self.merged
+            else self._tables.lists[name]
+        )
+
+    @cached_property
+    def unspaced_numbers(self) -> Mapping[str, int]:
+        """Numbers in words of languages without spaces, which have one plain view."""
+        return {} if self.loose or self.merged else unspaced().numbers
+
+    @cached_property
+    def rights(self) -> PrefixIndex[Form]:
+        """What stands behind a number, with its forms."""
+        index: PrefixIndex[Form] = PrefixIndex(loose=self.loose)
+        for right, kind, language, ordinal, lefts in self._tables.rights:
+            if not (UNSPACED.search(right) and (self.loose or self.merged)):
+                for left in self._tables.lefts[lefts]:
+                    form = Form(kind, left, right, language, ordinal)
+                    index.add(self.fold(right), form, is_open=right.endswith("*"))
+        return index
+
+    @cached_property
+    def measures(self) -> PrefixIndex[None]:
+        """What numbers count."""
+        return self._index("measures")
+
+    @cached_property
+    def objects(self) -> PrefixIndex[None]:
+        """What has years and is no person."""
+        return self._index("objects")
+
+    @cached_property
+    def pictures(self) -> PrefixIndex[None]:
+        """What shows or tells of somebody."""
+        return self._index("pictures")
+
+    @cached_property
+    def followers(self) -> PrefixIndex[None]:
+        """What may follow an age."""
+        return self._index("followers")
+
+    def _index(self, name: str) -> PrefixIndex[None]:
+        index: PrefixIndex[None] = PrefixIndex(loose=self.loose)
+        for word in self._tables.indices[name]:
+            index.add(self.fold(word), None, is_open=word.endswith("*"))
+        return index
 
     def hits(self, view: TextView) -> Hits:
         """Everything that stands in a view."""
-        hits = Hits([], [], [], {}, [], set(), set(), {}, [])
-        text, patterns, lefts = f" {view.text} ", self._patterns, hits.lefts
+        telling = self._telling.intersection(view.words)
+        turned = {way for way, words in self._turned.items() if not words.isdisjoint(telling)}
+        hits = Hits([], [], [], {}, [], set(), turned, {}, [])
+        text, lefts = f"{view.text} ", hits.lefts
         harmless: list[tuple[int, int]] = []
-        for index, start, end in self._machine.find_matches_as_indexes(text, overlapping=True):
-            is_word = text[start] == " "  # keys begin with a space, and end in one unless their word may go on
-            first, stop = (start, end - 2 if text[end - 1] == " " else end - 1) if is_word else (start - 1, end - 1)
-            for role, value in patterns[index]:
-                if role == _TERM:
-                    hits.terms.append((first, stop, value))
-                elif role == _LEFT:
+        for end, start, owners in self._occurrences(view, text):
+            stop = end - 1 if text[end - 1] == " " else end
+            for role, value in owners:
+                if role == TERM:
+                    hits.terms.append((start, stop, value))
+                elif role == LEFT:
                     lefts[stop] = (*known, *value) if (known := lefts.get(stop)) else value
-                elif role == _NUMBER:
-                    # A word that may go on takes its ending along; the view is one character before the text.
-                    last = text.find(" ", stop + 1) - 1 if is_word and text[end - 1] != " " else stop
-                    hits.numbers.append((first, last, value))
-                elif role == _HARMLESS:
-                    harmless.append((first, stop))
+                elif role == NUMBER:
+                    goes_on = stop == end and not (self.loose or UNSPACED.match(text, end - 1))
+                    hits.numbers.append((start, text.find(" ", stop) if goes_on else stop, value))
+                elif role == HARMLESS:
+                    harmless.append((start, stop))
                 else:
-                    _keep(hits, role, first, stop, value)
+                    _keep(hits, role, start, stop, value)
         return hits._replace(terms=_outermost(hits.terms, _undepicted(harmless, hits.terms))) if hits.terms else hits
+
+    def _occurrences(self, view: TextView, text: str) -> list[_Occurrence]:
+        """The words in a view, by their ends."""
+        occurrences = [] if self.loose else self._bordered(view.words, text)
+        if self.loose or not (self.merged or text.isascii() or UNSPACED.search(text) is None):
+            machine, words = self._machine()
+            for number, start, end in machine.find_matches_as_indexes(view.text, overlapping=True):
+                occurrences.append((end, start, words[number]))
+        occurrences.sort(key=_PLACE)
+        return occurrences
+
+    def _bordered(self, words: list[str], text: str) -> list[_Occurrence]:
+        """The words with borders, looked up where each word of the text begins."""
+        occurrences: list[_Occurrence] = []
+        met, at, size = self._met, 0, len(text)
+        for word in words:
+            behind = at + len(word) + 1
+            inside, following = met.get(word) or self._begun(word)
+            for length, owners in inside:
+                occurrences.append((at + length, at, owners))
+            if following and (line := following.get(ahead := text[behind : behind + AHEAD])) is not None:
+                if isinstance(line, str):
+                    phrases = self._opened(line)
+                    line = following[ahead] = (tuple({len(phrase): None for phrase in phrases}), phrases)
+                for length in line[0]:
+                    if (phrase := line[1].get(text[at : at + length])) is not None and at + length <= size:
+                        occurrences.append((at + length, at, phrase))  # noqa: PERF401 - as above
+            at = behind
+        return occurrences
+
+    def _begun(self, word: str) -> _Begun:
+        """What begins with a word of a text."""
+        if len(self._met) >= _MET:
+            self._met.clear()
+        following: dict[str, str | _Line] = {**self._words.get(word, NO_LINES)}
+        inside = self._opened(self._words.get(word, NO_LINES).get("", "")) | self._opened(
+            self._stems.get(word[:STEM], "")
+        )
+        following.pop("", None)
+        begun = self._met[word] = (
+            tuple((len(each), owners) for each, owners in inside.items() if f"{word} ".startswith(each)),
+            following,
+        )
+        return begun
+
+    def _opened(self, line: str) -> dict[str, Owners]:
+        """The words of a line as they stand in views of this kind, each with what it stands for."""
+        words: dict[str, Owners] = {}
+        for word, owners in self._words_in(line):
+            written = word.replace("l", "i") if self.merged else word
+            words[written] = distinct((*words[written], *owners)) if written in words else owners
+        return words
+
+    def _words_in(self, line: str) -> Iterator[tuple[str, Owners]]:
+        parts = line.split("\t") if line else ()
+        for word, number in zip(parts[::2], parts[1::2], strict=True):
+            yield word, owners_of(word.rstrip(" "), self._tables.meanings[int(number)])
+
+    def _made_machine(self) -> tuple[Any, list[Owners]]:
+        """An automaton of the words without borders, and what they stand for."""
+        from ahocorasick_rs import AhoCorasick
+
+        words = (
+            self._run_together()
+            if self.loose
+            else {word: owners_of(word, owners) for owners, each in unspaced().words for word in each}
+        )
+        return AhoCorasick(list(words), store_patterns=False), list(words.values())
+
+    def _run_together(self) -> dict[str, Owners]:
+        """The words as they are where their borders cannot be seen: shorter ones do not count by themselves."""
+        together: dict[str, Owners] = {}
+        lines = (line for following in self._tables.words.values() for line in following.values())
+        for line in (*lines, *self._tables.stems.values()):
+            for word, each in self._words_in(line):
+                written = self.fold(word)
+                owners = tuple(owner for owner in each if len(written) >= _FEWEST_LOOSE or owner[0] != TERM)
+                if owners:
+                    together[written] = distinct((*together.get(written, ()), *owners))
+        return together
 
     def is_object(self, word: str) -> bool:
         """Whether a word is for a thing that has years."""
@@ -174,101 +293,9 @@ class TierVocabulary:
             self._fitting[key] = known
         return stop, known
 
-    def _add(self, language: Language) -> None:
-        self._add_terms(language)
-        self._add_cues(language)
-        forms = list(_forms(language))
-        for form in forms:
-            if form.left:
-                self._own((form.left,), ((_LEFT, (form,)),))
-            if form.right and not (UNSPACED.search(form.right) and (self.loose or self.merged)):
-                self.rights.add(self.fold(form.right), form, is_open=form.right.endswith("*"))
-        self._add_numbers(language, forms)
-
-    def _add_terms(self, language: Language) -> None:
-        for term, word in language.terms:
-            self._own((word,), ((_TERM, term),))
-        if not (self.loose or self.merged):
-            words = _telltales(language)
-            self._own(map(rot13, words), _ROT13)
-            self._own((word[::-1] for word in words), _BACKWARDS)
-            self._own(map(atbash, words), _ATBASH)
-
-    def _add_cues(self, language: Language) -> None:
-        cues = (
-            (language.harmless, _HARMLESS),
-            (language.kin, _KIN),
-            (language.blockers, _BLOCKER),
-            (language.asks, _ASK),
-        )
-        for words, role in (*cues, (language.durations, _DURATION)):
-            self._own(words, ((role, language.language),))
-        lists = (
-            (language.measures, self.measures),
-            (language.objects, self.objects),
-            (language.pictures, self.pictures),
-        )
-        for words, index in (*lists, (language.followers, self.followers)):
-            for word in words:
-                index.add(self.fold(word), None, is_open=word.endswith("*"))
-        for known, listed in (
-            (self.connectors, language.ranges),
-            (self.leads, language.leads),
-            (self.persons, language.persons),
-            (self.labels, language.labels),
-            (self.adjectives, language.adjectives),
-            (self.linking, language.linking),
-            (self.sites, language.sites),
-            (self.copulas, language.copulas),
-        ):
-            known.update(map(self.fold, listed))
-
-    def _add_numbers(self, language: Language, forms: list[Form]) -> None:
-        for value, spellings in enumerate(language.numbers):
-            number = Number(value, language.language)
-            for word in map(fold_word, spellings.split("|")):
-                self.small_numbers.add(word)
-                if not language.unspaced:
-                    self._own((word,), ((_NUMBER, number),))
-                    self._own((f"{word}{glue}" for glue in language.glued), ((_CLOSED, ("years", number)),))
-                elif not (self.loose or self.merged):  # its words have one plain view
-                    self.unspaced_numbers.setdefault(word, value)
-                    self._add_closed(number, word, forms)
-        for value, spellings in enumerate(language.ordinals, 1):
-            self._own(spellings.split("|"), ((_NUMBER, Number(value, language.language, ordinal=True)),))
-
-    def _add_closed(self, number: Number, word: str, forms: list[Form]) -> None:
-        """A number with its cues, one word. Those of adults are needed only where the words of a minor are part of theirs."""
-        near = abs(number.value - ADULT_AGE) < _ABOUT
-        owners: dict[str, _Owners] = {}
-        for form in forms:
-            plain = form.kind == "years" and not form.left
-            if plain or (near if form.left or form.kind in _ABOUT_ADULTHOOD else number.value < ADULT_AGE):
-                owner = owners.setdefault(form.kind, ((_CLOSED, (form.kind, number)),))
-                right = form.right.rstrip("*")
-                for space in {"", " "} if plain or form.language == _SPACED else {""}:
-                    before = f"{form.left}{space if form.left else ''}"
-                    self._put(f"{before}{word}{space}{right}".strip(), owner)
-
-    def _own(self, words: Iterable[str], owners: _Owners) -> None:
-        for word in words:
-            folded = self.fold(word.rstrip("*"))
-            if not folded:
-                continue
-            if not folded.isascii() and UNSPACED.search(folded):
-                if not (self.loose or self.merged):  # such scripts have one plain view
-                    self._put(folded, owners)
-            elif not self.loose:
-                self._put(f" {folded}" if word.endswith("*") else f" {folded} ", owners)
-            elif len(folded) >= _FEWEST_LOOSE or owners[0][0] != _TERM:
-                self._put(folded, owners)
-
-    def _put(self, key: str, owners: _Owners) -> None:
-        others = self._owners.get(key)
-        self._owners[key] = owners if others is None else others + owners
-
 
 _NO_RIGHTS: Final = Rights()
+_PLACE: Final = itemgetter(0, 1)
 
 
 def fits(form: Form, number: Number, *, foreign: bool = False) -> bool:
@@ -278,35 +305,54 @@ def fits(form: Form, number: Number, *, foreign: bool = False) -> bool:
     return form.language == number.language or (foreign and form.kind in _PLAIN_YEARS and not form.left)
 
 
-_PLAIN_YEARS: Final = frozenset({"years", "spell"})
+def owners_of(word: str, owners: Owners) -> Owners:
+    """What a word stands for, with the values as they are used; what repeats the word is not in the tables."""
+    return tuple((role, _value(word, role, value)) for role, value in owners)
 
 
-def _distinct(owners: _Owners) -> _Owners:
+def _value(word: str, role: int, value: Any) -> Any:
+    if role == TERM:
+        entry, category, *rest = value
+        return Term(entry or entry_of(category, word), category, *rest)
+    if role == LEFT:
+        return tuple(Form(kind, word, right, language, ordinal) for kind, _, right, language, ordinal in value)
+    if role == CLOSED:
+        return value[0], Number(*value[1])
+    return Number(*value) if role == NUMBER else value
+
+
+def entry_of(category: str, word: str) -> str:
+    """The id of a word in decisions."""
+    return f"{category}.{word.replace(' ', '-')}"
+
+
+def distinct(owners: Owners) -> Owners:
     """Return each owner once, the forms as one, and of the terms of one class the one that weighs most."""
-    best: dict[str, Term] = {}
-    forms: dict[Form, None] = {}
+    best: dict[str, Any] = {}
+    forms: dict[Any, None] = {}
     others: dict[tuple[int, Any], None] = {}
     for role, value in owners:
-        if role == _LEFT:
+        if role == LEFT:
             forms.update(dict.fromkeys(value))
-        elif role != _TERM:
+        elif role != TERM:
             others[role, value] = None
         elif value.category not in best or value.weight > best[value.category].weight:
             best[value.category] = value
-    lefts = ((_LEFT, tuple(forms)),) if forms else ()
-    return (*lefts, *((_TERM, term) for term in best.values()), *others)
+    lefts = ((LEFT, tuple(forms)),) if forms else ()
+    return (*lefts, *((TERM, term) for term in best.values()), *others)
+
+
+_PLAIN_YEARS: Final = frozenset({"years", "spell"})
 
 
 def _keep(hits: Hits, role: int, start: int, end: int, value: Any) -> None:
-    if role == _CLOSED:
+    if role == CLOSED:
         hits.closed.append((start, end, value))
-    elif role == _KIN:
+    elif role == KIN:
         hits.kin.append((start, end))
-    elif role == _TURNED:
-        hits.turned.add(value)
-    elif role == _BLOCKER:
+    elif role == BLOCKER:
         hits.blocked.add(end)
-    elif role == _ASK:
+    elif role == ASK:
         hits.asks.append(end)
     else:
         hits.durations.setdefault(end, set()).add(value)
@@ -345,28 +391,6 @@ def _are_apart(terms: list[tuple[int, int, Term]]) -> bool:
     return True
 
 
-def _forms(language: Language) -> Iterator[Form]:
-    for kind, texts in language.forms.items():
-        for text in texts:
-            ordinal = "{o}" in text
-            left, _, right = text.partition("{o}" if ordinal else "{n}")
-            keep = "*" if right.endswith("*") else ""
-            yield Form(kind, fold_word(left), fold_word(right.rstrip("*")) + keep, language.language, ordinal)
-
-
-def _telltales(language: Language) -> set[str]:
-    """Words of Latin letters by which a text is known that was written in another way."""
-    words = {word for term, word in language.terms if term.category in _REPORTED}
-    words.update(spelling for spellings in language.numbers for spelling in spellings.split("|"))
-    words |= turned_words(language.language)
-    words.update(form for forms in language.forms.values() for text in forms for form in text.split())
-    least = _FEWEST_TELLTALE if language.language == "en" else _FEWEST_TELLTALE + 1
-    letters = {word for word in words if len(word) >= least and word.isascii() and word.isalpha()}
-    return letters - turned_words("either_way")
-
-
-_REPORTED: Final = frozenset({"age", "sexual", "romantic", "minor_sexual", "non_consent"})
-_FEWEST_TELLTALE: Final = 4
 _VOCABULARIES: Final = {
     (loose, merged): once(partial(TierVocabulary, loose=loose, merged=merged))
     for loose in (False, True)
