@@ -1,11 +1,11 @@
 """Accounting: a plan counted as it is sent."""
 
 import copy
-import dataclasses
 import json
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 
@@ -68,7 +68,7 @@ def test_a_plan_without_a_dialect_is_openais(blocks: Any) -> None:
     """What need not be counted again adds what counting it again adds."""
     plan = Plan(blocks=blocks, model="gpt-4o", dialects=DIALECTS)
     costing = costing_of(plan)
-    again = dataclasses.replace(costing, shape=copy.copy(costing.shape))
+    again = msgspec.structs.replace(costing, shape=copy.copy(costing.shape))
     short, long = (RenderGuard(each)._more(plan, "openai", {}) for each in (costing, again))
     assert short == long
 

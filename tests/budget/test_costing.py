@@ -1,8 +1,8 @@
 """Costing: texts, metadata and overheads of messages."""
 
-from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -93,7 +93,7 @@ def test_overheads_are_whole_numbers(field: str) -> None:
     """Checked when the costing is made."""
     wrong: dict[str, Any] = {field: -1}
     with pytest.raises(UsageError, match=field):
-        replace(Costing(counter=Characters(), framing=NO_FRAMING), **wrong)
+        msgspec.structs.replace(Costing(counter=Characters(), framing=NO_FRAMING), **wrong)
 
 
 def test_metadata_of_odd_objects_is_counted_somehow() -> None:

@@ -10,12 +10,11 @@ gives. A plan that is rendered with options that the build did not know is measu
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
 
-from innkeeper.budget.costing import Cost, Costing, count_texts, sent_metadata, shape_of
+from innkeeper.budget.costing import Cost, Costing, CountedBlocks, count_texts, sent_metadata, shape_of
 from innkeeper.budget.report import EvictionRecord, TrimReport
 from innkeeper.budget.trim import TokenRoom
 from innkeeper.prompt import Block, InnkeeperError, MaxTokensExceededError, Message, Note, Payload, Plan, TokenCounter
@@ -120,7 +119,7 @@ def accounting(
     """
     costing = costing_of(plan, counter, framing)
     if model is not None or attachment_tokens or include_message_metadata_tokens:
-        costing = replace(
+        costing = msgspec.structs.replace(
             costing,
             model=model or costing.model,
             attachment_tokens=attachment_tokens or costing.attachment_tokens,
@@ -132,9 +131,19 @@ def accounting(
 
 def plan_tokens(plan: Plan) -> int:
     """Return the total of `accounting`, for whoever wants no other figure."""
-    costing = costing_of(plan)
-    tokens = sum(costing.totals(plan.sent_blocks()))
-    return tokens + marks_of(plan, costing, tokens) + sum(_fixed(plan, costing))
+    costing, blocks = costing_of(plan), plan.sent_blocks()
+    known = plan.guard.counted if isinstance(plan.guard, RenderGuard) else None
+    if known is None or not known.counts(costing, blocks):
+        known = counted_blocks(plan, costing)
+    return known.tokens + sum(_fixed(plan, costing))
+
+
+def counted_blocks(plan: Plan, costing: Costing, *, in_parts: bool = False) -> CountedBlocks:
+    """Count a plan as it is sent, but for what is in every prompt; with the cost of each block ``in_parts``."""
+    blocks = plan.sent_blocks()
+    costs = costing.costs(blocks) if in_parts else None
+    tokens = sum(costing.totals(blocks)) if costs is None else sum(cost.total for cost in costs)
+    return CountedBlocks(costing, blocks, tokens + marks_of(plan, costing, tokens), costs)
 
 
 def _fixed(plan: Plan, costing: Costing) -> tuple[int, int, int]:
@@ -146,7 +155,7 @@ def costing_of(plan: Plan, counter: TokenCounter | None = None, framing: Framing
     """How a plan is counted: as its build counted it; by ``counter`` or ``framing`` where one is given."""
     if counter is None and isinstance(plan.guard, RenderGuard):
         costing = plan.guard.costing
-        return costing if framing is None else replace(costing, framing=framing)
+        return costing if framing is None else msgspec.structs.replace(costing, framing=framing)
     return Costing.of_dialect(
         plan.dialect, plan.dialects, plan.options, counter=counter, framing=framing, model=plan.model
     )
@@ -396,13 +405,15 @@ class RenderGuard(msgspec.Struct, frozen=True):
     """Knows how a build has counted its plan, and refuses a rendering that is larger than the window.
 
     ``used`` are the tokens of the plan as it was built. What a build does not know is counted here: a dialect that was not named,
-    options given at rendering, media of a plan that was filled ``by_tavern``. Without ``room`` there is no window.
+    options given at rendering, media of a plan that was filled ``by_tavern``. Without ``room`` there is no window. ``counted``
+    are blocks that the build has counted as messages.
     """
 
     costing: Costing
     room: TokenRoom | None = None
     used: int = 0
     by_tavern: bool = False
+    counted: CountedBlocks | None = None
 
     def free_for_answer(self, most: int) -> int | None:
         """How long an answer may be that nobody reserved tokens for, ``most`` at most; ``None`` without a window."""
@@ -440,7 +451,7 @@ class RenderGuard(msgspec.Struct, frozen=True):
         more = (
             costing.option_tokens({**plan.options, **options}) - costing.option_tokens(plan.options) if options else 0
         )
-        other = replace(
+        other = msgspec.structs.replace(
             costing,
             dialect=dialect,
             sends=sent_metadata(dialect, plan.dialects, options),

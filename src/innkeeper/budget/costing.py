@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Final, NamedTuple, cast
 
@@ -51,8 +50,7 @@ def count_texts(counter: TokenCounter, texts: Sequence[str], model: str | None =
     return [known[text] for text in texts]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Costing:
+class Costing(msgspec.Struct, frozen=True, kw_only=True):
     """How messages are counted: a counter for a model, and the cost of a message besides its text.
 
     ``framing`` is the provider's rule; ``message_overhead_tokens`` are added to each message. An attachment costs what it says

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.budget.accounting import RenderGuard, marks_of, window_of
+from innkeeper.budget.accounting import RenderGuard, counted_blocks, marks_of, window_of
 from innkeeper.budget.costing import COUNTED, Costing, CountedBlocks, option_texts
 from innkeeper.budget.report import EvictionRecord, TrimReport, TrimResult, tell_report
 from innkeeper.budget.settings import CountingConfig, counter_for, left_choice, note_unknown_window, tokens_setting
@@ -94,7 +94,7 @@ def fit(
     if room is None:
         return plan
     chosen = STRATEGIES.make(strategy or _strategy_of(plan.trim_report))
-    result = _fitted(plan, chosen, room.besides(costing, plan.tools, plan.options), _count(plan, costing))
+    result = _fitted(plan, chosen, room.besides(costing, plan.tools, plan.options), counted_blocks(plan, costing))
     if result is None:
         return plan
     return plan.with_(
@@ -133,16 +133,18 @@ def fit_state(state: State, config: FitConfig | None = None) -> None:
         guard = RenderGuard(costing, room, _evicted(state, plan, strategy, costing, room), by_tavern=is_open)
     blocks = made.blocks if state.result.plan is None else state.result.plan.blocks
     if room is not None and strategy.name == Fill.name:
-        shown = _as_shown(state.result.trim_report, plan.with_(blocks=blocks), costing, room)
+        filled = plan.with_(blocks=blocks)
+        shown, state.scratch[COUNTED] = _as_shown(state.result.trim_report, filled, costing, room)
         state.result.trim_report = shown
         tell_report(state, shown)
         if all(note.kind is not NoteKind.EVICTED for note in state.result.notes):
             state.result.notes.extend(evicted_notes(shown, state.step))
-    state.result.plan = made.with_(blocks=blocks, guard=guard)
+    counted = msgspec.structs.replace(guard, counted=state.scratch.get(COUNTED))
+    state.result.plan = made.with_(blocks=blocks, guard=counted)
     state.result.notes.extend(_unknown_notes(state.result.plan.enabled_blocks, costing, state.step, state.result.notes))
 
 
-def _as_shown(report: TrimReport, plan: Plan, costing: Costing, room: TokenRoom) -> TrimReport:
+def _as_shown(report: TrimReport, plan: Plan, costing: Costing, room: TokenRoom) -> tuple[TrimReport, CountedBlocks]:
     """The report of a tavern that fills its prompts by a count of its own, in the figures of `innkeeper.budget.accounting`."""
     sent, absent = plan.sent_blocks(), [block for block in plan.blocks if not block.enabled]
     totals = costing.totals([*sent, *absent])
@@ -154,8 +156,9 @@ def _as_shown(report: TrimReport, plan: Plan, costing: Costing, room: TokenRoom)
         ]
     )
     fixed = room.besides(costing, plan.tools, plan.options).fixed_tokens
-    final = used + marks_of(plan, costing, used) + fixed
-    return msgspec.structs.replace(
+    counted = CountedBlocks(costing, sent, used + marks_of(plan, costing, used))
+    final = counted.tokens + fixed
+    shown = msgspec.structs.replace(
         report,
         initial_tokens=final + sum(record.token_count for record in evictions),
         final_tokens=final,
@@ -163,6 +166,7 @@ def _as_shown(report: TrimReport, plan: Plan, costing: Costing, room: TokenRoom)
         sent_tokens=None,
         evictions=evictions,
     )
+    return shown, counted
 
 
 def _check_filling(state: State, config: FitConfig, plan: Plan, strategy: Strategy, room: TokenRoom) -> None:
@@ -178,7 +182,9 @@ def _only_warns(state: State) -> bool:
 
 def _evicted(state: State, plan: Plan, strategy: Strategy, costing: Costing, room: TokenRoom) -> int:
     """Take out of the state's plan what does not fit; return the tokens of what is left."""
-    counted = state.scratch[COUNTED] = _count(plan, costing, in_parts=state.inputs.ports.instrumenter is not None)
+    counted = state.scratch[COUNTED] = counted_blocks(
+        plan, costing, in_parts=state.inputs.ports.instrumenter is not None
+    )
     room = room.besides(costing, plan.tools, plan.options)
     result = _fitted(plan, strategy, room, counted, step=state.step)
     if result is None:
@@ -277,13 +283,6 @@ def _room(plan: Plan, window: int | None, reserve: int) -> TokenRoom | None:
     if not window or (isinstance(report, TrimReport) and not report.fits):
         return None
     return TokenRoom.of(window, reserve)
-
-
-def _count(plan: Plan, costing: Costing, *, in_parts: bool = False) -> CountedBlocks:
-    blocks = plan.sent_blocks()
-    costs = costing.costs(blocks) if in_parts else None
-    tokens = sum(costing.totals(blocks)) if costs is None else sum(cost.total for cost in costs)
-    return CountedBlocks(costing, blocks, tokens + marks_of(plan, costing, tokens), costs)
 
 
 def _fitted(

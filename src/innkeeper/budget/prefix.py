@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from enum import StrEnum
 from operator import attrgetter
 from typing import Any, Final
@@ -74,7 +73,7 @@ def prefix_report(
     end = prefix_end(before, after)
     texts = [to_json(block.message()) + b"," for block in after]
     costing = costing_of(plan, counter)
-    costing = costing if model is None else replace(costing, model=model)
+    costing = costing if model is None else msgspec.structs.replace(costing, model=model)
     costs = costing.totals(after)
     report = PrefixReport(
         shared_tokens=sum(costs[: end.index]) + end.tokens(costing),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from innkeeper.prompt.allowance import BuildLimits, allowed
 from innkeeper.prompt.data import FrozenDict, freeze
 from innkeeper.prompt.determinism import Clock, Randomness, noticed
@@ -64,7 +66,10 @@ def start(request: BuildRequest, ports: Ports, dialects: Dialects | None = None)
     if ports.variables is not None:
         request = request.with_(variables=store.to_dict())
     now = clock.now.isoformat()
-    request = request if request.now == now and not request.mended else request.with_(now=now)
+    if request.mended:
+        request = request.with_(now=now)
+    elif request.now != now:
+        request = msgspec.structs.replace(request, now=now)
     clock, chance = noticed(clock, (ports.random or Randomness)(request.seed))
     context = Context(type="app") if request.context is None else request.context
     dialects = dialects if ports.dialects is None else ports.dialects

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Final, NoReturn, Self, TypeVar
 import msgspec
 
 from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError, UnknownNameError, UsageError, Where
+from innkeeper.prompt.quick_json import quick_json
 from innkeeper.prompt.text import kind_of, scalar_text
 
 MAX_DEPTH: Final = 64
@@ -192,7 +193,7 @@ def to_json(value: Any, *, sort: bool = True) -> bytes:
     too long to write.
     """
     try:
-        return _dumps(value, sort=sort)
+        return quick_json(value, sort=sort) or _dumps(value, sort=sort)
     except TypeError:  # keys of several types: make them text, as JSON does
         return _guarded(_text_keys(value), sort=sort)
     except (ValueError, RecursionError):

@@ -258,6 +258,8 @@ def _top(system: Any) -> list[Mapping[str, Any]]:
 def _numbered(item: Any, index: int, asset: str) -> tuple[Message, ...]:
     if type(item) is Message:
         return (item,)
+    if type(item) is dict and item.keys() <= _PLAIN and (message := _quick(item)) is not None:
+        return (message,)
     try:
         return tuple([Message.of(message) for message in without_results(item)])
     except InnkeeperError as error:

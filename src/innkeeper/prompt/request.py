@@ -7,7 +7,6 @@ A `ReplayBundle` is a request with the fingerprint its plan had, in a file that 
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -171,7 +170,7 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
 
     def with_fields(self, fields: Mapping[str, Any], *, checked: bool = False) -> BuildRequest:
         """Do as `with_` for fields in a mapping; ``checked`` says that the depth of all its data is known to be allowed."""
-        unknown = fields.keys() - set(self.__struct_fields__)
+        unknown = fields.keys() - _NAMES
         if unknown:
             raise UsageError(f"unknown input {min(unknown)!r}", hint=f"inputs: {', '.join(self.__struct_fields__)}")
         read = BuildRequest._of(fields, checked=checked)
@@ -183,6 +182,9 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
         if self.mended:
             changed["mended"] = tuple([other for other in self.mended if other.field not in fields])
         return _also_mended(msgspec.structs.replace(self, **changed), read.mended)
+
+
+_NAMES: Final = frozenset(BuildRequest.__struct_fields__)
 
 
 def _also_mended(request: BuildRequest, more: Sequence[Mended]) -> BuildRequest:
@@ -231,7 +233,7 @@ _FILE_NAME: Final = re.compile(r"[^\n{}]{1,4096}\.(?:png|json|jsonl|charx|byaf|w
 def _refuse_file_names(name: str, item: Any) -> None:
     """Refuse the name of a file where its content belongs: a character may be a mere name, and would be called that."""
     for each in item if isinstance(item, (list, tuple)) and name != "history" else (item,):
-        if isinstance(each, os.PathLike) or (isinstance(each, str) and _FILE_NAME.fullmatch(each)):
+        if hasattr(each, "__fspath__") or (isinstance(each, str) and _FILE_NAME.fullmatch(each)):
             shown = shorten(str(each), 60)
             raise UsageError(
                 f"{shown!r} is the name of a file, not what is in it",

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from innkeeper.content.chat import OURS
-from innkeeper.content.filled import filled, nearest
+from innkeeper.content.filled import Filled, filled, nearest
 from innkeeper.prompt import BuildRequest, Context, FrozenDict, Note, NoteKind, Ports, UsageError
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.message import ROLES, Message
@@ -271,9 +272,8 @@ def _note_fields(state: State, assets: Assets, rules: InputRules) -> None:
     for name, asset in assets.typed(rules.uses):
         contents = filled(asset)
         unread: dict[str, list[str]] = {}
-        for field in contents.fields:
-            if rules.leaves(name, field) and not assets.brings(name, field, asset):
-                reason = rules.ignored.get(f"{name}.{field}") or _ABOUT.get(f"{name}.{field}") or _UNREAD
+        for field, reason in _left(name, contents, rules):
+            if not (field in _OF_BOOKS and assets.brings(name, field, asset)):
                 unread.setdefault(reason, []).append(field)
         for reason, fields in unread.items():
             note_unread(state, name, fields, reason)
@@ -287,6 +287,25 @@ def _note_fields(state: State, assets: Assets, rules: InputRules) -> None:
         known = rules.reads.get("history", _SENT_ALONG)
         if fields := [name for name in _history_fields(assets.history, known) if name not in known]:
             note_unread(state, "history", fields, _UNREAD)
+
+
+_OF_BOOKS: Final = frozenset({"extensions.world", "lorebook"})
+"""Fields that name a book, which the request may bring."""
+
+_LEFT: Final[BoundedCache[tuple[str, int, int], tuple[tuple[str, str], ...]]] = BoundedCache(items=1024)
+_FIELD_BYTES: Final = 64
+
+
+def _left(name: str, contents: Filled, rules: InputRules) -> tuple[tuple[str, str], ...]:
+    """The fields of an asset that have no effect, each with the reason. Remembered for as long as both live."""
+    key = (name, id(contents), id(rules))
+    known = _LEFT.get(key)
+    if known is None:
+        left = [field for field in contents.fields if rules.leaves(name, field)]
+        names = [(field, f"{name}.{field}") for field in left]
+        known = tuple([(field, rules.ignored.get(whole) or _ABOUT.get(whole) or _UNREAD) for field, whole in names])
+        _LEFT.put(key, known, _FIELD_BYTES * len(known), alive=(contents, rules))
+    return known
 
 
 def _note_wrappers(state: State, known: frozenset[str]) -> None:

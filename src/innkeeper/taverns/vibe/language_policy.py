@@ -80,12 +80,17 @@ def check_context_policy(context: Context) -> None:
 
 def _from_context(context: Context) -> LanguagePolicyConfig:
     policy = context.get("language_policy")
-    if policy is not None and not isinstance(policy, Mapping):
+    if not policy and (policy is None or isinstance(policy, Mapping)):
+        return _NO_POLICY
+    if not isinstance(policy, Mapping):
         raise ConfigError(
             f"context.language_policy must be a mapping, not {kind_of(policy)}",
             hint='for example {"enabled": true, "target_lang": "ja-JP"}',
         )
-    return LANGUAGE_POLICY.configure(policy or {})
+    return LANGUAGE_POLICY.configure(policy)
+
+
+_NO_POLICY: Final = LanguagePolicyConfig()
 
 
 def _decided(context: Context, config: LanguagePolicyConfig) -> _Policy:

@@ -65,9 +65,10 @@ def _assemble(state: State, config: PlanAssemblyConfig) -> None:
 
 def _note_macros(state: State, blocks: list[Block]) -> None:
     """Note the fields of card and persona whose macros are sent as they stand: this tavern expands none in them."""
-    for piece in (piece for block in blocks if block.group is BudgetGroup.SYSTEM for piece in block.pieces or ()):
+    texts = [block for block in blocks if block.pieces and "{{" in block.content and block.group is BudgetGroup.SYSTEM]
+    for piece in (piece for block in texts for piece in block.pieces):
         origin = piece.origin
-        if origin.asset not in _ASSETS or "{{" not in piece.text:
+        if origin.asset not in _ASSETS:
             continue
         macros = tuple(dict.fromkeys(_MACRO.findall(piece.text)))
         if macros:

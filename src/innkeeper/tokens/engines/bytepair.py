@@ -22,6 +22,7 @@ from innkeeper.tokens.engines.engine import (
     chunks,
     count_by,
     paced,
+    paced_texts,
     spans,
     threads_for,
 )
@@ -52,10 +53,7 @@ class BytePair:
 
     def count(self, text: str) -> int:
         """Tokens of one text."""
-        pieces = self._cut(text)
-        return sum(
-            [len(self.encoding.encode_ordinary(piece)) for piece in (pieces if len(pieces) == 1 else paced(pieces))]
-        )
+        return sum([len(self.encoding.encode_ordinary(piece)) for piece in paced_texts(self._cut(text))])
 
     def count_many(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text; a large batch is shared among threads, which tiktoken runs outside the interpreter lock."""
@@ -79,7 +77,7 @@ class BytePair:
     def _measure(self, pieces: list[str]) -> list[int]:
         threads = threads_for(pieces)
         if threads == 1:
-            return [len(self.encoding.encode_ordinary(piece)) for piece in paced(pieces)]
+            return [len(self.encoding.encode_ordinary(piece)) for piece in paced_texts(pieces)]
         return [len(ids) for ids in self.encoding.encode_ordinary_batch(pieces, num_threads=threads)]
 
 

@@ -123,6 +123,11 @@ def threads_for(texts: Sequence[str]) -> int:
     return min(_BATCH_THREADS, len(texts), os.cpu_count() or 1)
 
 
+def paced_texts(texts: Sequence[str]) -> Iterable[str]:
+    """Texts, `paced` where they are more than the longest one is."""
+    return texts if sum(map(len, texts)) <= CHUNK_CHARS else paced(texts)
+
+
 def paced(items: Iterable[T], batch: int = 1) -> Iterable[T]:
     """The items as they come, for as long as the build has seconds: looked at before each ``batch`` of them.
 
@@ -143,8 +148,11 @@ def count_by(
 ) -> list[int]:
     """Count texts by their pieces: ``measure`` gets all pieces of all texts at once, the sums are per text."""
     parts = [cut(text) for text in texts]
-    counts = iter(measure([piece for part in parts for piece in part]))
-    return [sum(next(counts) for _ in part) for part in parts]
+    counts = measure([piece for part in parts for piece in part])
+    if len(counts) == len(parts):  # none was cut
+        return counts
+    rest = iter(counts)
+    return [sum(next(rest) for _ in part) for part in parts]
 
 
 _TRIES: Final = 64

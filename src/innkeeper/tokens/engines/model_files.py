@@ -19,6 +19,7 @@ from innkeeper.tokens.engines.engine import (
     chunks,
     count_by,
     paced,
+    paced_texts,
     threads_for,
 )
 
@@ -60,7 +61,7 @@ class FileTokenizer:
 
     def _measure(self, pieces: list[str]) -> list[int]:
         if threads_for(pieces) == 1:
-            return [len(self.tokenizer.encode(piece, add_special_tokens=False).ids) for piece in paced(pieces)]
+            return [len(self.tokenizer.encode(piece, add_special_tokens=False).ids) for piece in paced_texts(pieces)]
         return [len(encoding.ids) for encoding in self.tokenizer.encode_batch_fast(pieces, add_special_tokens=False)]
 
 
