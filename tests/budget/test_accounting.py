@@ -174,7 +174,7 @@ def test_each_block_has_a_row() -> None:
         ("h1", "sent", None, 6),
     ]
     assert (rows[0].slot, rows[0].origin, rows[0].words) == ("main_prompt", "character.description", "You are Sera.")
-    assert (rows[1].source, rows[3].origin) == ("history", "chat, user")
+    assert (rows[1].source, rows[3].origin) == ("history", "user, chat")
 
 
 def test_the_budget_is_there() -> None:
@@ -194,10 +194,10 @@ def test_the_text_is_a_table_that_is_safe_to_print() -> None:
     """One line a block, then the sums, the warnings and the notes; control characters are spelled."""
     text = _explain().render()
     assert text.splitlines() == [
-        "     0      13 system    main_prompt              You are Sera.",
+        "     0      13 system    character.description    You are Sera.",
         "-    1      14 user      history                  an old message [budget_exceeded]",
         "x    2      10 user                               never sent",
-        "     3       6 user                               hi Bob",
+        "     3       6 user      user, chat               hi Bob",
         "",
         "used 19 tokens (exact, characters)",
         "window 30, reserved 5, free 6",

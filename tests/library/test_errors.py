@@ -8,7 +8,7 @@ import pytest
 
 from innkeeper.gate.tier import Ceilings, Tier
 from innkeeper.library.catalogue.resolver import ResolveRequest
-from innkeeper.library.errors import FieldError, NotFoundError, near_names, with_near
+from innkeeper.library.errors import FieldError, NotFoundError, suggesting, with_near
 from innkeeper.library.prepare.request import PrepareRequest, texts_of
 from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.message import Message
@@ -24,9 +24,9 @@ def test_near_names_are_offered() -> None:
 
 def test_only_unknown_names_are_touched() -> None:
     """Other errors pass as they are, and nobody is asked for names."""
-    with pytest.raises(UsageError, match="other"), near_names("x", lambda: pytest.fail("asked")):
+    with pytest.raises(UsageError, match="other"), suggesting("x", lambda: pytest.fail("asked")):
         raise UsageError("other")
-    with pytest.raises(NotFoundError) as caught, near_names("dise", lambda: ["dice"]):
+    with pytest.raises(NotFoundError) as caught, suggesting("dise", lambda: ["dice"]):
         raise NotFoundError("no")
     assert caught.value.hint == "did you mean 'dice'?"
 

@@ -131,7 +131,7 @@ def test_verdict_of_a_key_names_key_place_and_span() -> None:
     """A verdict says which key fired, in which message, where in it, and in which pass."""
     found = verdict(run([entry(1, "ferry")], "nothing", "the Ferry leaves"), 1)
     assert (found.reason, found.facts["key"], found.facts["span"]) == (Reason.KEY, "ferry", [4, 9])
-    assert str(found) == "fired by 'ferry' in message 1 from the end (pass 1)"
+    assert str(found) == "fired by 'ferry' in message 2 from the end (pass 1)"
 
 
 def test_sources_are_searched_only_on_demand() -> None:

@@ -80,7 +80,7 @@ def test_a_find_is_located_in_words_and_span() -> None:
     """The first part that holds the key, counted from the newest message, and the characters in it."""
     keys, lore = search(entry(1, "bell"))
     one = lore.entries[0]
-    assert keys.locate("bell", one, keys.window(one)) == ("message 1 from the end", (2, 6))
+    assert keys.locate("bell", one, keys.window(one)) == ("message 2 from the end", (2, 6))
     assert keys.locate("/b.ll/", one, keys.window(one)) == ("the scanned text", None)
 
 

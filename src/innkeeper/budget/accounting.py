@@ -18,7 +18,7 @@ from innkeeper.budget.costing import Cost, Costing, CountedBlocks, count_texts, 
 from innkeeper.budget.report import EvictionRecord, TrimReport
 from innkeeper.budget.trim import TokenRoom
 from innkeeper.prompt import Block, InnkeeperError, MaxTokensExceededError, Message, Note, Payload, Plan, TokenCounter
-from innkeeper.prompt.block import Origin
+from innkeeper.prompt.block import Origin, source_words
 from innkeeper.prompt.dialect import REPLY_LIMITS, reply_limit
 from innkeeper.prompt.text import escaped, shorten
 from innkeeper.tokens.framing import Framing
@@ -229,7 +229,6 @@ EVICTED: Final = "evicted"
 DISABLED: Final = "disabled"
 
 _WORDS: Final = 60
-_ORIGINS: Final = 3
 
 
 class Row(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -335,21 +334,14 @@ def _row(index: int, block: Block, tokens: int, records: Mapping[str, EvictionRe
         source=None if source is None else str(source),
         group=str(block.group),
         bundle=None if bundle is None else str(bundle),
-        origin=_origin(block),
+        origin=source_words(block) or None,
         attachments=len(block.attachments),
     )
 
 
-def _origin(block: Block) -> str | None:
-    if not block.pieces:
-        return None if block.origin is None else str(block.origin)
-    origins = dict.fromkeys(str(piece.origin) for piece in block.pieces)
-    return ", ".join(list(origins)[:_ORIGINS]) + (" …" if len(origins) > _ORIGINS else "")
-
-
 def _table_line(row: Row) -> str:
     state = {SENT: " ", EVICTED: "-", DISABLED: "x"}[row.status]
-    path = escaped(row.slot or row.source or "")
+    path = escaped(row.origin or row.slot or row.source or "")
     reason = f" [{row.reason}]" if row.reason else ""
     return f"{state} {row.index:>4} {row.tokens:>7,} {row.role:<9} {path:<24} {row.words}{reason}".rstrip()
 

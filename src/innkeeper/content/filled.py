@@ -6,7 +6,6 @@ preset. A tavern compares them with what it reads, and names the others.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, Final
@@ -22,6 +21,7 @@ from innkeeper.content.persona import Persona
 from innkeeper.content.preset import OLD_PROMPTS, Preset
 from innkeeper.content.spellings.reading import unread_keys
 from innkeeper.prompt.bounded_cache import BoundedCache
+from innkeeper.prompt.near import nearest
 
 Asset = Character | Persona | Preset | Lorebook
 
@@ -103,11 +103,6 @@ def _defaults(kind: Any) -> tuple[tuple[str, Any], ...]:
     )
 
 
-def nearest(key: str, known: Iterable[str]) -> str | None:
-    """The known key that one most looks like."""
-    return next(iter(difflib.get_close_matches(str(key), known, n=1)), None)
-
-
 def _unread(asset: Asset) -> Iterator[tuple[str, str | None]]:
     if isinstance(asset, Character):
         known = _CARD_KEYS if asset.version is CardVersion.V1 else _DATA_KEYS
@@ -126,7 +121,7 @@ def _unread(asset: Asset) -> Iterator[tuple[str, str | None]]:
 
 def _unknown(raw: Any, known: frozenset[str]) -> Iterator[tuple[str, str | None]]:
     if isinstance(raw, Mapping):
-        yield from ((key, nearest(key, known)) for key in raw if key not in known and raw[key] is not None)
+        yield from ((key, nearest(str(key), known)) for key in raw if key not in known and raw[key] is not None)
 
 
 def _of_book(book: Lorebook) -> Iterator[tuple[str, str | None]]:

@@ -15,6 +15,7 @@ from typing import Any, Final
 from innkeeper.prompt import BuildRequest, FormatError, InnkeeperError, UsageError, Where
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import check_depth, parse_json
+from innkeeper.prompt.near import did_you_mean
 from innkeeper.taverns.asset_fields import AssetFields, load_as
 
 KINDS: Final[Mapping[str, str]] = {
@@ -81,7 +82,7 @@ class RowReader:
         """Return the build request of a row's fields. Raises what reading a request and its assets raises."""
         for name in fields.keys() - _FIELDS - self.keep:
             hint = "what is no field of a request is kept beside the prompts with --keep NAME"
-            raise UsageError(f"a build request has no field {name!r:.80}", hint=hint)
+            raise UsageError(f"a build request has no field {name!r:.80}", hint=did_you_mean(name, _FIELDS, hint))
         return self.base.with_fields(
             self._opened({name: fields[name] for name in fields.keys() & _FIELDS}), checked=True
         )

@@ -9,7 +9,6 @@ shapes in which callers write ``response_format``.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf, isfinite
 from typing import Any, Final
@@ -18,6 +17,7 @@ import msgspec
 
 from innkeeper.dialects.report import Report, jsonable, option_error
 from innkeeper.prompt.data import deep_merge
+from innkeeper.prompt.near import did_you_mean
 from innkeeper.prompt.note import NoteKind
 
 Writer = Callable[[dict[str, Any], Any, Report], None]
@@ -173,9 +173,7 @@ def _number(text: str) -> int | float | None:
 def report_unknown(options: Mapping[str, Any], table: Table, known: Sequence[str], report: Report) -> None:
     """Report options that neither shape messages nor belong to a request: misspelt ones, most likely."""
     for name in sorted(set(neutral(options)) - set(table) - set(known) - {"extra"}):
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else None
-        report.add(NoteKind.IGNORED, f"option {jsonable(name)[:60]!r} is not known", hint=hint)
+        report.add(NoteKind.IGNORED, f"option {jsonable(name)[:60]!r} is not known", hint=did_you_mean(name, known))
 
 
 DEFAULT_NAME = "response"

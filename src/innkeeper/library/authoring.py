@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from innkeeper.gate.gate import TextKind
 from innkeeper.gate.tier import Decision
-from innkeeper.library.errors import NotFoundError, TierBlockedError, near_names
+from innkeeper.library.errors import NotFoundError, TierBlockedError, suggesting
 from innkeeper.library.models.stores import ModelStore
 from innkeeper.library.templates.publish import TemplateProblem, problems_of, require_publishable
 from innkeeper.library.templates.store import LabelEvent, TemplateStore
@@ -37,7 +37,7 @@ class Authoring:
 
     def get(self, name: str, *, version: int | None = None, label: str | None = None) -> TemplateVersion:
         """One version. Raises `NotFoundError`, with near names."""
-        with near_names(name, self._names):
+        with suggesting(name, self._names):
             return self.store.get(name, version=version, label=label)
 
     def validate(self, version: TemplateVersion, label: str = PRODUCTION) -> tuple[TemplateProblem, ...]:
@@ -53,7 +53,7 @@ class Authoring:
 
     def add_version(self, draft: TemplateDraft, *, base: int | None = None) -> TemplateVersion:
         """A further version. Raises `NotFoundError` with near names, `ConflictError`."""
-        with near_names(draft.name, self._names):
+        with suggesting(draft.name, self._names):
             return self.store.add_version(draft, base=base)
 
     def publish(
@@ -85,7 +85,7 @@ class Authoring:
         Raises:
             NotFoundError: the label is not held, or was never held by another version.
         """
-        with near_names(name, self._names):
+        with suggesting(name, self._names):
             held = self.store.get(name, label=label).version
             chosen = self._before(name, label, held) if to is None else to
         return self.publish(name, chosen, label=label, who=who, why=why or f"back from version {held}")
@@ -111,7 +111,7 @@ class Authoring:
 
     def remove_label(self, name: str, label: str, *, who: str = "", why: str = "") -> LabelEvent:
         """Take a label off. Raises `NotFoundError`."""
-        with near_names(name, self._names):
+        with suggesting(name, self._names):
             moved = self.store.remove_label(name, label, who=who, why=why)
         self._changed()
         return moved

@@ -35,7 +35,7 @@ Backups, snapshots and detection lists that cannot be read raise `FormatError`, 
 
 `is_storable` says whether a text can be an id at all.
 
-`with_near` and `near_names` add to the error of an unknown name the known names that were probably meant. `need` and
+`with_near` and `suggesting` add to the error of an unknown name the known names that were probably meant. `need` and
 `need_texts` refuse fields of a request that are of a wrong kind, naming the field.
 """
 
@@ -44,7 +44,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import islice
 from typing import Any, Final, NoReturn, TypeVar
 
 from innkeeper.prompt.errors import (
@@ -55,6 +54,7 @@ from innkeeper.prompt.errors import (
     UsageError,
     Where,
 )
+from innkeeper.prompt.near import near_names
 from innkeeper.prompt.text import kind_of
 from innkeeper.prompt.tier import TierBlockedError as TierBlockedError  # noqa: PLC0414 - one of the library's, too
 
@@ -215,14 +215,11 @@ class OverBudgetError(InnkeeperError):
 E = TypeVar("E", bound=InnkeeperError)
 
 _OFFERED: Final = 3
-_COMPARED: Final = 5_000
 
 
 def with_near(error: E, name: str, known: Iterable[str]) -> E:
     """The error, its hint naming up to three known names that are like ``name``, where there are such."""
-    import difflib
-
-    near = difflib.get_close_matches(name[:200], list(islice(known, _COMPARED)), n=_OFFERED)
+    near = near_names(name, known, _OFFERED)
     if near:
         error.hint = f"did you mean {' or '.join(map(repr, near))}?"
         error.details["near"] = near
@@ -230,7 +227,7 @@ def with_near(error: E, name: str, known: Iterable[str]) -> E:
 
 
 @contextmanager
-def near_names(name: str, known: Callable[[], Iterable[str]]) -> Iterator[None]:
+def suggesting(name: str, known: Callable[[], Iterable[str]]) -> Iterator[None]:
     """Give errors about an unknown name near names; ``known`` is asked only then."""
     try:
         yield

@@ -143,13 +143,16 @@ class ScanText:
         """Describe part ``index`` of a window in words, for explanations."""
         count = len(self.messages[: window.depth])
         if index < count:
-            return f"message {index} from the end"
+            return f"message {index + 1} from the end" if index else LAST_MESSAGE
         names = [name for name in window.sources if self.sources.texts.get(name)]
         if index - count < len(names):
-            return names[index - count]
+            return f"the {names[index - count]}".replace("_", " ")
         rest = index - count - len(names)
         return "an injection" if rest < len(self.sources.injections) else "the text of another entry"
 
+
+LAST_MESSAGE: Final = "the last message"
+"""How a verdict calls the newest message; earlier ones are counted from it, which is the first."""
 
 _WORD: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 r"""The characters of JavaScript's ``\w``: a neighbour outside this set is a word's border."""

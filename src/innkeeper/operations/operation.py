@@ -6,7 +6,6 @@ bodies, a description.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import AsyncGenerator, Callable, Mapping
 from functools import cache, cached_property
 from types import UnionType
@@ -31,6 +30,7 @@ from innkeeper.gate.judgement import Judgement
 from innkeeper.operations.scope import Scope
 from innkeeper.prompt.data import EMPTY, parse_json
 from innkeeper.prompt.errors import UsageError, Where
+from innkeeper.prompt.near import did_you_mean
 from innkeeper.prompt.text import scalar_text
 from innkeeper.prompt.typed.json_schema import json_schema
 from innkeeper.prompt.typed.misfit import Misfit
@@ -227,8 +227,7 @@ def _converted(key: str, value: Any, kind: Any, *, lax: bool) -> Any:
 def _check_known(body: Mapping[str, Any], names: list[str]) -> None:
     unknown = next((key for key in body if key not in names), None)
     if unknown is not None:
-        near = difflib.get_close_matches(unknown, names, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"fields: {', '.join(names)}"
+        hint = did_you_mean(unknown, names, f"fields: {', '.join(names)}")
         raise UsageError(f"there is no field {unknown!r:.60}", where=Where(path=unknown[:60]), hint=hint)
 
 

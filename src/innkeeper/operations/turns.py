@@ -8,7 +8,6 @@ is recorded in the audit (dynamic-prompting reference 2.4, 3.1, 3.3, S7).
 from __future__ import annotations
 
 import asyncio
-import difflib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from datetime import timedelta
@@ -37,6 +36,7 @@ from innkeeper.operations.tasks.turn_writers import profile_writer
 from innkeeper.operations.tasks.turns import TurnEvents, Turns, events_of
 from innkeeper.prompt.data import EMPTY, freeze
 from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
+from innkeeper.prompt.near import did_you_mean
 from innkeeper.prompt.text import scalar_text
 
 if TYPE_CHECKING:
@@ -191,9 +191,8 @@ def _unread(request: TakeTurn) -> dict[str, Any]:
     known = CHAT.names | _OPTIONS | (GENERATE.names if request.scene_generation else frozenset())
     notes = []
     for name in sorted(set(request.others) - known):
-        near = difflib.get_close_matches(name, known, n=1)
-        meant = f"; did you mean {near[0]!r}?" if near else ""
-        notes.append({"path": name[:60], "message": f"there is no field {name!r:.60}; it changes nothing{meant}"})
+        parts = (f"there is no field {name!r:.60}; it changes nothing", did_you_mean(name, known))
+        notes.append({"path": name[:60], "message": "; ".join(filter(None, parts))})
     return {"notes": notes} if notes else {}
 
 

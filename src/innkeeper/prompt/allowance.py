@@ -27,6 +27,8 @@ from typing import Annotated, Any, Final, NoReturn
 import msgspec
 
 from innkeeper.prompt.errors import LimitError, UsageError
+from innkeeper.prompt.near import did_you_mean
+from innkeeper.prompt.typed.misfit import Misfit
 from innkeeper.prompt.typed.once import convert
 
 MAX_BUILD_STEPS: Final = 10_000_000
@@ -84,9 +86,10 @@ class BuildLimits(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknow
         named = {name.strip(): value.strip() for name, _, value in (text.partition("=") for text in texts)}
         try:
             return convert(named, cls, strict=False)
-        except msgspec.ValidationError as error:
+        except Misfit as error:
             hint = "write it like seconds=5, steps=1000000 or output=1000000"
-            raise UsageError(f"not limits of a build: {error}", hint=hint) from error
+            near = did_you_mean(error.field, cls.__struct_fields__, hint)
+            raise UsageError(f"not limits of a build: {error}", hint=near) from error
 
     def with_defaults(self, defaults: BuildLimits) -> BuildLimits:
         """These limits, with those of ``defaults`` where they say nothing."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, Final
@@ -212,6 +213,27 @@ class Block(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=Fa
         if self.pieces or not self.content:
             return self.pieces
         return (Piece(self.content, self.origin or Origin(OriginAsset.UNKNOWN)),)
+
+
+MOST_SOURCES: Final = 3
+"""Sources that `source_words` names (no error: others are an ellipsis)."""
+
+
+def source_words(block: Block) -> str:
+    """Where a block's text comes from, in a few words: its asset and field; of several only the assets, the longest text first.
+
+    The output of a macro belongs to the text that contains the macro. Empty where nobody has said it.
+    """
+    origins: Counter[Origin] = Counter()
+    for piece in block.ranges():
+        if piece.origin.asset != OriginAsset.UNKNOWN:
+            origins[msgspec.structs.replace(piece.origin, macro=None)] += len(piece.text.strip())
+    sized = [origin for origin, size in origins.most_common() if size]
+    named = [origin for origin in sized if origin.asset != OriginAsset.ENGINE] or sized
+    words = [str(origin) for origin in named]
+    if len(words) > 1:
+        words = [*dict.fromkeys(str(Origin(origin.asset, name=origin.name)) for origin in named)]
+    return ", ".join(words[:MOST_SOURCES]) + (" …" if len(words) > MOST_SOURCES else "")
 
 
 def _insertion_point(value: Any) -> InsertionPoint:

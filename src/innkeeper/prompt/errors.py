@@ -26,11 +26,11 @@ numbers for shells and servers.
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import msgspec
 
+from innkeeper.prompt.near import did_you_mean
 from innkeeper.prompt.text import caret, escaped, plain, printable, redact, shorten
 
 if TYPE_CHECKING:
@@ -171,7 +171,6 @@ class UsageError(InnkeeperError):
 
 _NAME_SHOWN: Final = 80
 _NAMES_LISTED: Final = 40
-_NAMES_COMPARED: Final = 2_000
 
 
 class UnknownNameError(UsageError):
@@ -181,9 +180,8 @@ class UnknownNameError(UsageError):
 
     def __init__(self, what: str, name: str, known: Iterable[str] = (), **kwargs: Any) -> None:
         names, text = sorted(map(str, known)), shorten(str(name), _NAME_SHOWN)
-        near = difflib.get_close_matches(text, names[:_NAMES_COMPARED], n=1)
         listed = ", ".join(names[:_NAMES_LISTED]) + (" …" if len(names) > _NAMES_LISTED else "")
-        options = f"did you mean {near[0]!r}?" if near else f"known: {listed}" if names else None
+        options = did_you_mean(text, names, f"known: {listed}" if names else None)
         super().__init__(f"unknown {what} {text!r}", hint=kwargs.pop("hint", options), **kwargs)
         self.name = name
         self.known = tuple(names)

@@ -8,19 +8,19 @@ reason, or refuses it; it declares what it ignores (`InputRules`). From that dec
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from innkeeper.content.chat import OURS
-from innkeeper.content.filled import Filled, filled, nearest
+from innkeeper.content.filled import Filled, filled
 from innkeeper.prompt import BuildRequest, Context, FrozenDict, Note, NoteKind, Ports, UsageError
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.message import ROLES, Message
+from innkeeper.prompt.near import did_you_mean
 from innkeeper.prompt.text import shorten
 from innkeeper.taverns.assets import KNOWN_ROLES, Assets
 from innkeeper.taverns.keywords import ALIASES
@@ -58,9 +58,8 @@ class BuildArguments(NamedTuple):
 def canonical_name(keyword: str) -> str:
     """The keyword under Innkeeper's own name. Raises `UsageError` with the nearest one for an unknown one."""
     if keyword not in KEYWORDS:
-        near = difflib.get_close_matches(keyword, KEYWORDS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"inputs: {', '.join(sorted(KEYWORDS))}"
-        raise UsageError(f"unknown input {keyword!r}", hint=hint)
+        listed = f"inputs: {', '.join(sorted(KEYWORDS))}"
+        raise UsageError(f"unknown input {keyword!r}", hint=did_you_mean(keyword, KEYWORDS, listed))
     return ALIASES.get(keyword, keyword)
 
 
@@ -244,8 +243,7 @@ def _warn_of_roles(state: State) -> None:
     roles = [message.role for message in state.request.history]
     for role in sorted(set(roles) - KNOWN_ROLES):
         where = Where(asset="history", path=f"[{roles.index(role)}].role")
-        near = nearest(role, ROLES)
-        hint = f"did you mean {near!r}?" if near else f"roles are {', '.join(ROLES)}"
+        hint = did_you_mean(role, ROLES, f"roles are {', '.join(ROLES)}")
         state.warn(f"role {shorten(role, 40)!r} is not known and read as user", where=where, hint=hint)
 
 

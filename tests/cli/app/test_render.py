@@ -99,7 +99,7 @@ def test_window_line() -> None:
         (Block(role="user", content="x", slot="history", origin=Origin("history", "3")), "history.3"),
         (
             Block(role="user", content="xy", pieces=(Piece("x", Origin("a")), Piece("y", Origin("b")))),
-            "2 sources",
+            "a, b",
         ),
         (Block(role="user", content="x", metadata={"source": "note"}), "note"),  # type: ignore[arg-type]
         (
@@ -225,7 +225,7 @@ def test_entry_that_is_not_there() -> None:
     """For an entry that does not exist near names are offered."""
     with pytest.raises(UnknownNameError) as caught:
         shown(explain_entry, "Aldermann")
-    assert "Alderman" in (caught.value.hint or "")
+    assert "alderman" in (caught.value.hint or "").casefold()
 
 
 def test_block() -> None:

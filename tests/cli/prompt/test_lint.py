@@ -188,7 +188,7 @@ def test_what_fires_comes_first(lore_run: LoreRun, book: Path) -> None:
     """With the key and where it was found; the others say which rule stopped them."""
     out = lore_run(book, "--message", "Where is the ferry?")[1]
     assert [words[0] for words in rows(out)] == ["in", "out", "out"]
-    assert "fired by 'ferry' in message 0 from the end (pass 1)" in out
+    assert "fired by 'ferry' in the last message (pass 1)" in out
     assert "the entry is disabled" in out
     assert "1 fired in 1 pass" in out
 

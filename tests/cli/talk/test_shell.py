@@ -125,7 +125,7 @@ def test_why(run: Callable[..., str]) -> None:
     assert "keys: 'gull'" in out
     assert "history" in out.split("Ansel> /why 2")[1].split("Ansel>")[0]
     assert "message 1: system, main" in out
-    assert "unknown lorebook entry or message 'nothing like it'" in out
+    assert "unknown lorebook entry, book or message 'nothing like it'" in out
 
 
 def test_retry_and_swipe(run: Callable[..., str], tmp_path: Path) -> None:

@@ -234,9 +234,9 @@ REFUSALS = [
         "must be a whole number or a decimal number",
     ),
     Refusal("put without a key", lambda db: ToolStore(db).put({"name": None}), FieldError, "name is needed"),
-    Refusal("unknown row", lambda db: ToolStore(db).get("a"), NotFoundError, "tools has no row 'a'"),
-    Refusal("change of nothing", lambda db: ToolStore(db).update("a", {}), NotFoundError, "no row 'a'"),
-    Refusal("removal of nothing", lambda db: ToolStore(db).remove("a"), NotFoundError, "no row 'a'"),
+    Refusal("unknown row", lambda db: ToolStore(db).get("a"), NotFoundError, "there is no tool 'a'"),
+    Refusal("change of nothing", lambda db: ToolStore(db).update("a", {}), NotFoundError, "there is no tool 'a'"),
+    Refusal("removal of nothing", lambda db: ToolStore(db).remove("a"), NotFoundError, "there is no tool 'a'"),
     Refusal(
         "provider that is not there",
         lambda db: ModelStore(db).add({"model_key": "a", "modality": "chat", "provider_id": "x"}),

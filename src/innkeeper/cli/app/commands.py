@@ -148,10 +148,10 @@ class LazyGroup(click.Group):
             click.echo(f"innkeeper: {note}", err=True)
         name, known = args[0], self.list_commands(ctx)
         if not (name.startswith("-") or name in known):
-            import difflib  # here, since a name is rarely wrong
+            from innkeeper.prompt.near import nearest  # here, since a name is rarely wrong
 
-            near = difflib.get_close_matches(name, [*known, *self.moved], n=1)
-            ctx.fail(f"No such command {name!r}." + (f" Did you mean {near[0]!r}?" if near else ""))
+            near = nearest(name, [*known, *self.moved])
+            ctx.fail(f"No such command {name!r}." + (f" Did you mean {near!r}?" if near else ""))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

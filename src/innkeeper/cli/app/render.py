@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from msgspec import structs
-
 from innkeeper.prompt import UnknownNameError
+from innkeeper.prompt.block import source_words
 from innkeeper.prompt.report import cell_text
 from innkeeper.prompt.text import printable, shorten
 
@@ -169,15 +168,8 @@ def bar(parts: Iterable[int], whole: int, cells: int, *, ascii_only: bool = Fals
 
 
 def source_of(block: Block) -> str:
-    """Return a block's source in a few words: asset and field of its text; for several sources its position in the prompt.
-
-    The output of a macro belongs to the text that contains the macro.
-    """
-    origins = (structs.replace(piece.origin, macro=None) for piece in block.ranges() if piece.text.strip())
-    known = [origin for origin in dict.fromkeys(map(str, origins)) if origin != "unknown"]
-    if len(known) == 1:
-        return _one_line(known[0])
-    return _one_line(block.slot or block.source or (f"{len(known)} sources" if known else "-"))
+    """Return a block's source in a few words: where its text comes from, else its position in the prompt."""
+    return _one_line(source_words(block) or block.slot or block.source or "-")
 
 
 def first_words(block: Block, length: int = 200) -> str:
@@ -238,19 +230,28 @@ def explain_entries(console: Console, plan: Plan) -> None:
 
 
 def explain_entry(console: Console, plan: Plan, name: str) -> None:
-    """Print the decisions about entries by ``name`` (title, id, or part of a title). Raises `UnknownNameError`."""
+    """Print the decisions about entries by ``name``: title, id, their book, or part of a title. Raises `UnknownNameError`.
+
+    A book that takes no part has the note that says so.
+    """
     name_key, verdicts = name.casefold(), verdicts_of(plan)
     exact = [v for v in verdicts if name_key in {str(v.uid).casefold(), v.title.casefold()}]
-    chosen = exact or [v for v in verdicts if name_key in v.title.casefold()]
+    chosen = exact or [v for v in verdicts if name_key == v.book.casefold()]
+    unused = {book: note for note in plan.notes for book in note.data.get("books", ())}
+    if notes := [note for book, note in unused.items() if name_key == book.casefold() and not chosen]:
+        _lines(console, note_lines(notes))
+        return
+    chosen = chosen or [v for v in verdicts if name_key in v.title.casefold()]
     if not chosen:
-        raise UnknownNameError("lorebook entry or message", name, sorted({_name(verdict) for verdict in verdicts}))
+        names = {name for v in verdicts for name in (_name(v), v.title or str(v.uid), v.book)}
+        raise UnknownNameError("lorebook entry, book or message", name, {*names, *unused} - {""})
     for verdict in chosen[:MOST_ROWS]:
         _lines(console, [printable(f"{'in' if verdict.fired else 'out'}: {_name(verdict)}: {verdict}")])
         _lines(console, [printable(f"  {key}: {value}") for key, value in verdict.facts.items()], style="dim")
 
 
 def explain_part(console: Console, plan: Plan, what: str) -> None:
-    """Print the sent message of this number, else the lorebook entry of this name. Raises `UnknownNameError`."""
+    """Print the sent message of this number, else the lorebook entry or book of this name. Raises `UnknownNameError`."""
     if what.isdecimal() and 1 <= int(what) <= len(plan.sent_blocks()):
         explain_block(console, plan, int(what))
     else:

@@ -141,9 +141,9 @@ def _command(name: str, text: str, run: Any, example: str, *decorators: Decorato
 @contextmanager
 def near(store: RowStore[Any], key: str) -> Iterator[None]:
     """Suggest near keys in the error about an unknown row."""
-    from innkeeper.library.errors import near_names
+    from innkeeper.library.errors import suggesting
 
-    with near_names(key, lambda: (getattr(row, store.key) for row in store.list())):
+    with suggesting(key, lambda: (getattr(row, store.key) for row in store.list())):
         yield
 
 

@@ -13,6 +13,7 @@ import msgspec
 from innkeeper.cli.prompt.asset_options import STDIN, TAVERN
 from innkeeper.prompt import BuildLimits, BuildRequest, InnkeeperError, ReplayBundle, UsageError, Where, deep_merge
 from innkeeper.prompt.data import MAX_DEPTH, parse_json
+from innkeeper.prompt.near import did_you_mean
 from innkeeper.taverns.asset_fields import AssetFields, load_as
 
 if TYPE_CHECKING:
@@ -259,9 +260,9 @@ def _with_settings(request: BuildRequest, texts: tuple[str, ...]) -> BuildReques
     for keys, value in map(setting, texts):
         field, *rest = keys
         if field not in request.__struct_fields__:
-            raise UsageError(
-                f"a request has no field {field!r}", hint=f"fields: {', '.join(request.__struct_fields__)}"
-            )
+            listed = f"fields: {', '.join(request.__struct_fields__)}"
+            hint = did_you_mean(field, request.__struct_fields__, listed)
+            raise UsageError(f"a request has no field {field!r}", hint=hint)
         before = getattr(request, field)
         request = request.with_(**{field: placed(before, rest, value)})
     return BuildRequest.of(request.to_dict()) if texts else request

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     epilog=examples(
         "innkeeper build wenna.png evening.jsonl --explain",
         'innkeeper build wenna.png --message "Is the reef safe?" --dialect anthropic',
+        "innkeeper build --sillytavern ~/SillyTavern --character Mira --why Barrels",
     )
 )
 @click.argument("files", nargs=-1, shell_complete=completion.cards)
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 )
 @click.option("--messages", "only_messages", is_flag=True, help="Print only the messages of the request.")
 @click.option("--explain", is_flag=True, help="Explain each lorebook entry and each step.")
+@click.option("--why", metavar="WHAT", help="Explain one thing: a lorebook entry, a book, or the number of a message.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write to this file instead of standard output.")
 @click.option(
     "--html", "page", type=click.Path(path_type=Path), help="Write the prompt, coloured by origin, as a page."
@@ -215,9 +217,12 @@ def _facts(plan: Plan, findings: list[Finding], *, explain: bool) -> dict[str, A
 
 def _for_people(plan: Plan, findings: list[Finding], options: dict[str, Any]) -> str:
     from innkeeper.budget import accounting
-    from innkeeper.cli.app.render import explain_entries, explain_plan, recorded
+    from innkeeper.cli.app.render import explain_entries, explain_part, explain_plan, recorded
 
     def show(console: Console) -> None:
+        if options["why"] is not None:
+            explain_part(console, plan, options["why"])
+            return
         explain_plan(console, plan, accounting(plan))
         if options["explain"]:
             explain_entries(console, plan)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from innkeeper.cli.settings.settings import PROVIDERS
 from innkeeper.prompt.errors import UsageError
+from innkeeper.prompt.near import did_you_mean
 
 if TYPE_CHECKING:
     from innkeeper.cli.settings.settings import SettingValue, UserSettings
@@ -78,8 +79,9 @@ def choose_model(
         if not need_address:
             return ModelChoice(name, None, setting)
         hint = f"--base-url URL, or --model PROVIDER:{name}, or `innkeeper config set base_url URL`"
+        hint = f"{hint}; providers: {', '.join(PROVIDERS)}"
         raise UsageError(
-            f"where the model {name!r} is, nobody has said", hint=f"{hint}; providers: {', '.join(PROVIDERS)}"
+            f"where the model {name!r} is, nobody has said", hint=did_you_mean(first, {LOCAL, *PROVIDERS}, hint)
         )
     return ModelChoice(name, settings.address(address_setting.value), setting)
 

@@ -126,9 +126,9 @@ def _begins_with_card(words: tuple[str, ...], options: dict[str, Any]) -> bool:
     if first in aliases or _FILE_NAME.fullmatch(first) or (len(first) < _PATH_CHARS and Path(first).is_file()):
         return True
     if len(words) > 1:
-        import difflib  # here, since a name is rarely wrong
+        from innkeeper.prompt.near import near_names
 
-        if difflib.get_close_matches(first.casefold(), map(str.casefold, aliases), 1, _SLIP):
+        if near_names(first, aliases, likeness=_SLIP):
             raise UnknownNameError("card", first, aliases)
     return False
 

@@ -147,23 +147,34 @@ def _plain(text: str) -> str:
 
 
 @click.command(
-    epilog=examples("innkeeper why", "innkeeper why 31", 'innkeeper why 31 "The Bell Reef"', "innkeeper why 31 4")
+    epilog=examples(
+        "innkeeper why",
+        "innkeeper why Fog",
+        "innkeeper why 31",
+        'innkeeper why 31 "The Bell Reef"',
+        "innkeeper why 31 4",
+    )
 )
-@click.argument("number", type=int, required=False)
+@click.argument("number", required=False)
 @click.argument("what", required=False)
 @json_option
 @paged
-def why(number: int | None, what: str | None, *, as_json: bool) -> None:
+def why(number: str | None, what: str | None, *, as_json: bool) -> None:
     """Explain the prompt of line NUMBER of the log, or of the last: its messages, the window, each lorebook entry.
 
-    WHAT is one thing of it: a lorebook entry, or the number of a message.
+    WHAT is one thing of it: a lorebook entry, a book, or the number of a message. `innkeeper build --why WHAT` explains the
+    prompt of files or of a folder of SillyTavern's.
     """
     from innkeeper.budget import accounting
     from innkeeper.cli.app.render import console, explain_entries, explain_part, explain_plan
     from innkeeper.cli.talk.log import TalkLog
 
+    if number is not None and not number.isdecimal():
+        if what is not None:
+            raise click.BadParameter(f"{number!r} is not the number of a line", param_hint="NUMBER")
+        number, what = None, number
     log_file = TalkLog()
-    line = log_file.line(number)
+    line = log_file.line(None if number is None else int(number))
     plan, same = replayed(log_file.bundle(line.id))
     if as_json:
         facts = {"line": line._asdict(), "same": same, "tokens": accounting(plan).to_dict(), **plan.to_dict()}

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, Self
 
 from innkeeper.content.errors import LIMITS, DamagedFileError, Limits, MissingFileError, check_limit, limit_error
 from innkeeper.prompt.errors import FormatError, Where
+from innkeeper.prompt.near import did_you_mean
 from innkeeper.prompt.text import shorten
 
 if TYPE_CHECKING:
@@ -140,7 +141,17 @@ def missing_as_error(name: str) -> Iterator[None]:
         hint = "this is JSON, not a path; the type's `of` reads JSON text" if name.lstrip()[:1] in {"{", "["} else None
         if isinstance(error, IsADirectoryError):
             hint = "name a file in it"
+        if isinstance(error, FileNotFoundError):
+            hint = hint or _file_beside(Path(name))
         raise MissingFileError(f"cannot open: {reason}", where=Where(asset=short), hint=hint) from error
+
+
+def _file_beside(path: Path) -> str | None:
+    """The hint that offers the file of its folder that was probably meant."""
+    try:
+        return did_you_mean(path.name, (file.name for file in path.parent.iterdir()))
+    except OSError:
+        return None
 
 
 def _inflated(engine: Any, data: memoryview) -> Iterator[bytes]:

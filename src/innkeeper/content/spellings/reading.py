@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -18,6 +17,7 @@ from innkeeper.content.finding import Path, shown
 from innkeeper.content.json import ABSENT
 from innkeeper.content.json.record import MAX_NUMBER, FindingCollector, as_flag, as_integer, as_number, as_role, as_text
 from innkeeper.prompt.bounded_cache import BoundedCache
+from innkeeper.prompt.near import nearest
 
 _KEY: Final = re.compile(r"\s*+(/(?:[^/\\\n]|\\.)++/[a-z]*+|[^,]*+)\s*+(?:,|$)")
 
@@ -350,7 +350,7 @@ def _unread(shape: _Shape, names: tuple[str, ...], others: frozenset[str]) -> It
     known = {*shape.table.first, *shape.table.other, *others}
     for name, field in zip(names, shape.fields, strict=True):
         if field is None and name not in others:
-            yield name, next(iter(get_close_matches(name, known, n=1)), None)
+            yield name, nearest(name, known)
 
 
 def _flag(raw: Mapping[str, Any], name: str, path: Path, findings: FindingCollector, *, default: bool) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
@@ -40,6 +39,7 @@ from innkeeper.inference.reasons import reason_of
 from innkeeper.prompt import ProviderError, UsageError
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.machine import fresh_seed
+from innkeeper.prompt.near import did_you_mean
 
 if TYPE_CHECKING:
     import httpx
@@ -150,9 +150,8 @@ def check_settings(settings: Iterable[str], known: Collection[str] = ClientSetti
     """Raise `UsageError` for a setting that there is not."""
     for name in settings:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"settings: {', '.join(sorted(known))}"
-            raise UsageError(f"unknown setting {name!r}", hint=hint)
+            listed = f"settings: {', '.join(sorted(known))}"
+            raise UsageError(f"unknown setting {name!r}", hint=did_you_mean(name, known, listed))
 
 
 class AsyncClient:

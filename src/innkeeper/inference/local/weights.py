@@ -29,6 +29,7 @@ from innkeeper.inference.local.gguf import MAGIC, read_gguf_head
 from innkeeper.prompt import LimitError, UnknownNameError, UsageError, Where
 from innkeeper.prompt.errors import UnavailableError
 from innkeeper.prompt.machine import HOME_VARIABLE, home
+from innkeeper.prompt.near import did_you_mean
 
 _LOGIN: Final = re.compile(r"(?<=//)[^/@\s]+@")
 _SHOWN_LINES: Final = 3
@@ -177,9 +178,8 @@ def install_model(
     if current.state == "ok" and not force and source is None:
         return current
     if source is None and name not in KNOWN_MODELS:
-        raise UnknownNameError(
-            "local model", name, KNOWN_MODELS, hint="give --from FILE.gguf to install one of your own"
-        )
+        hint = did_you_mean(name, KNOWN_MODELS, "give --from FILE.gguf to install one of your own")
+        raise UnknownNameError("local model", name, KNOWN_MODELS, hint=hint)
     folder = models_dir()
     try:
         with _locked(folder):

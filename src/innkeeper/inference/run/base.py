@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -32,6 +31,7 @@ from innkeeper.prompt import (
     thaw,
 )
 from innkeeper.prompt.dialect import REPLY_LIMITS, Payload
+from innkeeper.prompt.near import did_you_mean
 from innkeeper.prompt.text import kind_of, whole_texts
 from innkeeper.taverns.inputs import KEYWORDS, read_keywords
 
@@ -226,9 +226,8 @@ def check_inputs(names: Iterable[str]) -> None:
     unknown = min(set(names) - INPUTS, default=None)
     if unknown is None:
         return
-    near = difflib.get_close_matches(unknown, INPUTS, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"inputs: {', '.join(sorted(INPUTS))}"
-    raise UsageError(f"unknown input {unknown!r}", hint=hint)
+    listed = f"inputs: {', '.join(sorted(INPUTS))}"
+    raise UsageError(f"unknown input {unknown!r}", hint=did_you_mean(unknown, INPUTS, listed))
 
 
 def _options(config: RunnerConfig, llm_options: Mapping[str, Any] | None) -> tuple[dict[str, Any], list[Note]]:

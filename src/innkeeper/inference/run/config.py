@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -28,6 +27,7 @@ from innkeeper.prompt import (
     thaw,
 )
 from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.near import near_names
 from innkeeper.prompt.run.context import read_config, refuse_config, section_of, step_key
 from innkeeper.prompt.text import kind_of
 
@@ -220,7 +220,7 @@ def _check_provider(name: Any) -> None:
     known = {provider_id(each) for each in (*PROVIDERS, *(name for rule in CAPABILITIES.rules for name in rule.names))}
     if not isinstance(name, str) or not name.strip() or provider_id(name) in known:
         return
-    if difflib.get_close_matches(provider_id(name), known, n=1, cutoff=0.8):
+    if near_names(provider_id(name), known, likeness=0.8):
         raise UnknownNameError("provider", name, sorted(known))
 
 

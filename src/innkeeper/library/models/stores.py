@@ -31,7 +31,7 @@ from innkeeper.library.errors import (
     ConflictError,
     FieldError,
     NotFoundError,
-    near_names,
+    suggesting,
     with_near,
 )
 from innkeeper.library.models.definitions import check_address, check_definition
@@ -160,7 +160,8 @@ class RowStore(Generic[R]):
     def _get(self, connection: Connection, key: Any) -> R:
         row = self._find(connection, key)
         if row is None:
-            raise NotFoundError(f"{self.table.name} has no row {key!r}", where=Where(asset=self.table.name))
+            what = self.table.name.removeprefix("api_").removesuffix("s").replace("_", " ")
+            raise NotFoundError(f"there is no {what} {key!r}", where=Where(asset=self.table.name))
         return row
 
     def _record(self, connection: Connection, action: str, change: tuple[R | None, R | None], who: str) -> None:
@@ -323,7 +324,7 @@ class ToolStore(RowStore[StoredTool]):
         for url in (row.base_url, row.settings.get("base_url")):
             check_address(self.table.name, url if isinstance(url, str) else None)
         if row.provider is not None:
-            with near_names(row.provider, lambda: (each.name for each in ProviderStore(self.db).list())):
+            with suggesting(row.provider, lambda: (each.name for each in ProviderStore(self.db).list())):
                 ProviderStore(self.db).get(row.provider)
 
 

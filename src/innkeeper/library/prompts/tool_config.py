@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
-from innkeeper.library.errors import NotFoundError, near_names
+from innkeeper.library.errors import NotFoundError, suggesting
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze
 from innkeeper.prompt.errors import ConfigError, UnavailableError, Where
 from innkeeper.prompt.machine import Secret
@@ -125,7 +125,7 @@ class Tools:
     def get_tool_by_name(self, name: str) -> ToolConfig:
         """The tool. Raises `ToolNotFoundError`, `ConfigError`, `DatabaseError`."""
         if self._db is None:
-            with near_names(name, lambda: self._tools):
+            with suggesting(name, lambda: self._tools):
                 if name not in self._tools:
                     raise ToolNotFoundError(name)
             return self._tools[name]
@@ -144,7 +144,7 @@ class Tools:
         try:
             row = store.get(name)
         except NotFoundError as error:
-            with near_names(name, lambda: (each.name for each in store.list())):
+            with suggesting(name, lambda: (each.name for each in store.list())):
                 raise ToolNotFoundError(name) from error
         if not row.is_active:
             raise ToolNotFoundError(name, hint=f"it is switched off: `innkeeper admin tool set {name} --active`")

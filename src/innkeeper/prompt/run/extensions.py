@@ -8,7 +8,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextvars import ContextVar
-from difflib import get_close_matches
 from enum import StrEnum
 from typing import Any, Final, Protocol
 
@@ -16,6 +15,7 @@ import msgspec
 
 from innkeeper.prompt.data import freeze
 from innkeeper.prompt.errors import FormatError, InnkeeperError, UnknownNameError, UsageError
+from innkeeper.prompt.near import did_you_mean
 from innkeeper.prompt.text import kind_of, shorten
 from innkeeper.prompt.typed.once import convert
 
@@ -111,8 +111,7 @@ class Injection(msgspec.Struct, frozen=True, omit_defaults=True):
         if "value" in fields and "content" not in fields:
             fields = _from_st(str(fields.get("id")), fields)
         for name in fields.keys() - set(cls.__struct_fields__):
-            near = next(iter(get_close_matches(str(name), cls.__struct_fields__, n=1)), None)
-            hint = f"did you mean {near!r}?" if near else f"keys: {', '.join(cls.__struct_fields__)}"
+            hint = did_you_mean(str(name), cls.__struct_fields__, f"keys: {', '.join(cls.__struct_fields__)}")
             message = f"injection {shorten(str(fields.get('id')), 40)!r} has an unknown key {shorten(str(name), 40)!r}"
             raise FormatError(message, hint=hint)
         fields["position"] = InjectionPosition.of(fields.get("position", InjectionPosition.AFTER))

@@ -6,7 +6,6 @@ provider and a model, and whoever serves it knows the rest.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Final, Literal, TypeAlias
@@ -17,6 +16,7 @@ from innkeeper.content.toml import parse_toml
 from innkeeper.prompt.allowance import BuildLimits
 from innkeeper.prompt.data import EMPTY, FrozenDict, check_depth, freeze
 from innkeeper.prompt.errors import ConfigError, FormatError, LimitError, Where
+from innkeeper.prompt.near import nearest
 from innkeeper.prompt.request import MAX_TOKENS
 from innkeeper.prompt.text import kind_of, type_words
 from innkeeper.prompt.typed.misfit import Misfit
@@ -167,8 +167,8 @@ def _plain(fields: dict[str, Any]) -> dict[str, Any]:
 def _check_keys(value: Mapping[str, Any], known: Iterable[str], asset: str) -> None:
     for key in value:
         if key not in known:
-            near = difflib.get_close_matches(str(key), [*_MEANT, *known], n=1)
-            hint = f"did you mean {_MEANT.get(near[0], near[0])!r}?" if near else f"keys: {', '.join(known)}"
+            near = nearest(str(key), [*_MEANT, *known])
+            hint = f"did you mean {_MEANT.get(near, near)!r}?" if near else f"keys: {', '.join(known)}"
             raise ConfigError(f"a profile has no key {str(key)[:60]!r}", where=Where(asset=asset), hint=hint)
 
 

@@ -8,7 +8,6 @@ arguments, braces that are opened and begin no tag.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
@@ -25,6 +24,7 @@ from innkeeper.macros.engine.macro import Macro
 from innkeeper.macros.engine.syntax import MacroTag, Run, parse
 from innkeeper.macros.silly.legacy import NAMES as LEGACY
 from innkeeper.macros.silly.modern import PACK
+from innkeeper.prompt.near import nearest
 from innkeeper.prompt.text import shorten
 from innkeeper.taverns.silly.chat.prompts import DEFAULT_ORDER, MARKERS
 from innkeeper.taverns.silly.scripts.lint import lint_scripts
@@ -231,8 +231,8 @@ def _run(run: Run, text: str, path: str, also: frozenset[str]) -> Iterator[Findi
 def _tag(tag: MacroTag, text: str, path: str, *, blocks: int) -> Iterator[Finding]:
     macro = PACK.table.get(tag.key)
     if macro is None and tag.key not in LEGACY and not tag.key.startswith("time_utc"):
-        near = difflib.get_close_matches(tag.key, PACK.table, n=1)
-        hint = f"did you mean {{{{{_spelled(near[0])}}}}}?" if near else None
+        near = nearest(tag.key, PACK.table)
+        hint = f"did you mean {{{{{_spelled(near)}}}}}?" if near else None
         yield _finding(
             "unknown-macro", f"there is no macro {{{{{shorten(tag.name, _EXCERPT)}}}}}", text, tag.start, path, hint
         )

@@ -17,12 +17,12 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.content.entry import LorePosition
-from innkeeper.content.filled import nearest
 from innkeeper.content.regex_script import ScriptPlacement
 from innkeeper.lore import Activated, CompiledLore, LoreInput, LoreResult, ScanSources, compile_lore, scan
 from innkeeper.lore.order import descending
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import Where
+from innkeeper.prompt.near import did_you_mean
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.run.extensions import active_injections
 from innkeeper.prompt.run.pipeline import NoConfig, Step
@@ -265,7 +265,7 @@ def _warn_of_forced(state: State, lore: CompiledLore) -> None:
     for name in map(str, state.request.force_lore):
         if not lore.indices((name,)):
             known = [entry.key for entry in lore.entries]
-            hint = f"did you mean {near!r}?" if (near := nearest(name, known)) else "entries are named book.uid"
+            hint = did_you_mean(name, known, "entries are named book.uid")
             where = Where(asset="request", path="force_lore")
             state.warn(f"force_lore: there is no entry {shorten(name, 40)!r}", where=where, hint=hint)
 

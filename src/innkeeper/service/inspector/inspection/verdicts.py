@@ -9,6 +9,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from innkeeper.content.chat import ChatLog
+from innkeeper.lore.matcher import LAST_MESSAGE
 from innkeeper.service.inspector.views.inspection import GroupContest, KeyMatch, Roll, TimedEffect, VerdictView
 from innkeeper.service.inspector.views.workspace import Variation
 from innkeeper.tokens import default_counter
@@ -147,8 +148,9 @@ class _Matches:
     def at(self, facts: Mapping[str, Any]) -> KeyMatch | None:
         """The place; None where the text is none of the chat."""
         start, end = facts["span"]
-        match = _FROM_END.fullmatch(str(facts.get("place", "")))
-        back = int(match[1]) if match is not None else len(self._searched)
+        place = str(facts.get("place", ""))
+        match = _FROM_END.fullmatch(place)
+        back = 0 if place == LAST_MESSAGE else int(match[1]) - 1 if match is not None else len(self._searched)
         if back >= len(self._searched):
             return KeyMatch("other", None, start, end)
         searched = self._searched[back]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueNegative, CatalogueProvider
-from innkeeper.library.errors import NotFoundError, near_names
+from innkeeper.library.errors import NotFoundError, suggesting
 from innkeeper.library.rows import StoredTool
 from innkeeper.library.templates.publish import TemplateProblem, problems_of
 from innkeeper.library.templates.template import PRODUCTION, TemplateEntry, TemplateVersion
@@ -58,7 +58,7 @@ class DatabaseContents:
 
     def entry(self, name: str) -> TemplateEntry:
         """One of them. Raises `NotFoundError`, with near names."""
-        with near_names(name, self._store.names):
+        with suggesting(name, self._store.names):
             shown, labels = self._store.get(name), self._store.labels(name)
         latest, held = shown.version, labels.get(PRODUCTION)
         if held is not None and held != latest:
@@ -154,7 +154,7 @@ class SnapshotContents:
         return TemplateEntry(name, "", latest, labels, shown)
 
     def _require(self, name: str) -> dict[int, TemplateVersion]:
-        with near_names(name, lambda: self._versions):
+        with suggesting(name, lambda: self._versions):
             if name not in self._versions:
                 raise NotFoundError(f"there is no template {name[:200]!r}")
         return self._versions[name]

@@ -18,6 +18,7 @@ from innkeeper.content.files.reader import Reader, missing_as_error
 from innkeeper.content.json.text import decode_json
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import FormatError, InputError, Where
+from innkeeper.prompt.near import did_you_mean
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.text import shorten
 
@@ -188,7 +189,9 @@ def _user_folder(base: Path, user: str | None, limits: Limits, linked: Iterable[
     named = {account.name: account for account in reversed(users)}
     chosen = named.get(user or (DEFAULT_USER if DEFAULT_USER in named else next(iter(named), "")))
     if chosen is None or (user is None and len(named) > 1 and DEFAULT_USER not in named):
-        raise FormatError(_no_user(user, named), where=Where(asset=str(base)), hint=_which(named))
+        raise FormatError(
+            _no_user(user, named), where=Where(asset=str(base)), hint=did_you_mean(user or "", named, _which(named))
+        )
     return UserFolder(chosen, limits, linked)
 
 

@@ -20,6 +20,7 @@ from innkeeper.content.character import Character
 from innkeeper.content.files.loading import load_character
 from innkeeper.content.files.png import SIGNATURE
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UsageError, Where
+from innkeeper.prompt.near import near_names
 from innkeeper.prompt.text import shorten
 from innkeeper.prompt.typed.once import decode
 from innkeeper.taverns.silly.install.files import UserFolder, list_of, text_of
@@ -156,7 +157,10 @@ def _by_name(
         listed = [*((item.name, item.key) for item in known), *others]
         count = Counter(each for each, _ in listed)
         names = [each if count[each] == 1 else f"{each} ({key})" for each, key in listed]
-        error = UnknownNameError(what.removesuffix("s"), name, names)
+        near = near_names(name, count)
+        meant = " or ".join(repr(label) for (each, _), label in zip(listed, names, strict=True) if each in near)
+        hint = {"hint": f"did you mean {meant}?"} if meant else {}
+        error = UnknownNameError(what.removesuffix("s"), name, names, **hint)
         error.where = Where(asset=what)
         error.hint = "; ".join(filter(None, (error.hint, _passed_over(folder, what)))) or None
         raise error
