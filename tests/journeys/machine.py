@@ -93,7 +93,15 @@ def install(folder: Path) -> Machine:
     (wheel,) = folder.glob("*.whl")
     environment = folder / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True, timeout=PATIENCE)
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "--python", environment / "bin" / "python"]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "--quiet",
+        "--python",
+        environment / "bin" / "python",
+    ]
     subprocess.run([*pip, "install", "--no-deps", "--no-index", "--no-compile", wheel], check=True, timeout=PATIENCE)
     packages = next((environment / "lib").glob("python3*")) / "site-packages"
     (packages / "extras.pth").write_text(sysconfig.get_path("purelib"))

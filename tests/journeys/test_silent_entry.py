@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,9 @@ from tests.journeys.machine import Machine
 from tests.shared import ROOT
 
 ASKED = "Is the barrel open?"
-BOOK = {"entries": {"0": {"uid": 0, "comment": "Rum", "key": ["Barrel"], "content": "Rum is in it.", "caseSensitive": True}}}
+BOOK = {
+    "entries": {"0": {"uid": 0, "comment": "Rum", "key": ["Barrel"], "content": "Rum is in it.", "caseSensitive": True}}
+}
 
 
 class Install:
@@ -51,9 +52,9 @@ class Install:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Install]:
+def folder(tmp_path: Path) -> Install:
     """The folder; nothing but its owner may change it."""
-    yield Install(tmp_path / "SillyTavern")
+    return Install(tmp_path / "SillyTavern")
 
 
 def test_at_the_command_line(machine: Machine, folder: Install) -> None:
