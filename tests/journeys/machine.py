@@ -68,12 +68,10 @@ class Machine:
         return Ran(done.returncode, done.stdout, done.stderr)
 
     @contextmanager
-    def answering(self, *words: object, **told: str) -> Iterator[dict[str, Any]]:
-        """Run a command that answers until it is stopped; ``told`` names what its lines of JSON must have said before."""
-        command = [self.environment / "bin" / "innkeeper", *map(str, words), "--json"]
-        with subprocess.Popen(
-            command, stdout=subprocess.PIPE, text=True, cwd=self.home, env=self.environ | told
-        ) as process:
+    def answering(self, *words: object) -> Iterator[dict[str, Any]]:
+        """Run a command that answers until it is stopped; return the first line that it says."""
+        command = [str(self.environment / "bin" / "innkeeper"), *map(str, words), "--json"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=self.home, env=self.environ) as process:
             try:
                 assert process.stdout is not None
                 yield json.loads(process.stdout.readline())
@@ -93,16 +91,8 @@ def install(folder: Path) -> Machine:
     (wheel,) = folder.glob("*.whl")
     environment = folder / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True, timeout=PATIENCE)
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "--disable-pip-version-check",
-        "--quiet",
-        "--python",
-        environment / "bin" / "python",
-    ]
-    subprocess.run([*pip, "install", "--no-deps", "--no-index", "--no-compile", wheel], check=True, timeout=PATIENCE)
+    pip = [sys.executable, "-m", "pip", "--quiet", "--python", str(environment / "bin" / "python"), "install"]
+    subprocess.run([*pip, "--no-deps", "--no-index", "--no-compile", wheel], check=True, timeout=PATIENCE)
     packages = next((environment / "lib").glob("python3*")) / "site-packages"
     (packages / "extras.pth").write_text(sysconfig.get_path("purelib"))
     return Machine(environment, folder)
