@@ -125,64 +125,11 @@ def _run() -> re.Pattern[str]:
     )
 
 
-_ENGLISH: Final = frozenset(
-    [
-        "the",
-        "and",
-        "of",
-        "to",
-        "you",
-        "that",
-        "it",
-        "is",
-        "was",
-        "for",
-        "with",
-        "he",
-        "she",
-        "her",
-        "his",
-        "they",
-        "this",
-        "have",
-        "not",
-        "be",
-        "are",
-        "what",
-        "your",
-        "from",
-        "my",
-        "but",
-        "at",
-        "as",
-        "on",
-        "had",
-        "would",
-        "there",
-        "their",
-        "were",
-        "all",
-        "so",
-        "if",
-        "when",
-        "who",
-        "will",
-        "no",
-        "out",
-        "up",
-        "into",
-        "them",
-        "then",
-        "could",
-        "about",
-        "can",
-        "him",
-        "its",
-        "been",
-        "did",
-        "we",
-    ]
+_ENGLISH_WORDS: Final = (
+    "the and of to you that it is was for with he she her his they this have not be are what your from my but at as on had would "
+    "there their were all so if when who will no out up into them then could about can him its been did we"
 )
+_ENGLISH: Final = frozenset(_ENGLISH_WORDS.split())
 """Words that tell English, which tokenizers know best, from other languages in Latin letters."""
 
 _VARIANTS: Final = {
