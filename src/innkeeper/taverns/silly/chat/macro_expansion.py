@@ -142,6 +142,7 @@ def _continue(state: State, room: Room, opened: Opened, nudge: Block) -> None:
     if slots[index : index + 1] == ["dialogueExamples"] and _is_on(state, "dialogueExamples"):
         message = "the message to continue and its nudge are left out, as in SillyTavern: the examples take their place"
         state.note(NoteKind.QUIRK, message, hint="put the examples before the chat history, or a prompt behind them")
+        room.reserve(*opened.continued, nudge)  # as in SillyTavern, nothing else may use their room
         return
     room.open_before("continue", slots[index] if index < len(slots) else "")
     for block in (*reversed(opened.continued), nudge):
