@@ -60,7 +60,7 @@ READERS: Final = {
 
 ELSEWHERE: Final = {
     "dialects/template_engine.py": "a process with limits of its own (`tests/dialects/test_chat_template.py`)",
-    "gate/words/patterns.py": "a file of ours",
+    "gate/words/packing.py": "a file of ours",
     "cli/talk/log.py": "a file that only this program writes",
     "inference/local/weights.py": "streamed, up to `MAX_MODEL_BYTES`, with a digest",
     "tokens/engines/loading.py": "reads `MAX_TOKENIZER_FILE_BYTES` and no more",

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from importlib.resources import files
 from itertools import product
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
@@ -20,6 +20,7 @@ from innkeeper.gate.limits import MAX_LEXICON_BYTES
 from innkeeper.prompt.errors import LimitError, Where
 from innkeeper.prompt.typed.once import decode, once
 
+DATA: Final = Path(__file__).parent.parent / "data"
 LANGUAGES: Final = ("en", "zh", "ja", "ko", "es", "fr", "de", "pt", "ru", "it")
 """The languages whose ages and words the gate reads."""
 
@@ -109,7 +110,7 @@ def languages() -> tuple[Language, ...]:
 
 
 def _read(name: str) -> Language:
-    data = files("innkeeper.gate").joinpath("data", f"{name}.json").read_bytes()
+    data = (DATA / f"{name}.json").read_bytes()
     if len(data) > MAX_LEXICON_BYTES:
         raise LimitError(
             "the words of a language",

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from innkeeper.gate.words.tables import slips, tables
+from innkeeper.gate.words.tables import right_word, tables
 from innkeeper.prompt.typed.once import once
 from innkeeper.text.views import TextView, respelled
 
@@ -55,6 +55,6 @@ def _shown(match: re.Match[str]) -> str:
 
 def put_right(view: TextView) -> TextView | None:
     """A view with its misspelt words put right, or None where it has none."""
-    right, words = slips(), view.words
-    wrong = right.keys() & set(words)
-    return respelled(view, words, {word: right[word] for word in wrong}) if wrong else None
+    words = view.words
+    right = {word: known for word in set(words) if (known := right_word(word)) is not None}
+    return respelled(view, words, right) if right else None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
@@ -10,8 +12,7 @@ import msgspec
 
 from innkeeper.gate.ages.age import BARE
 from innkeeper.gate.limits import ADULT_AGE
-from innkeeper.gate.words.languages import Language, Term, languages
-from innkeeper.gate.words.patterns import turned_words
+from innkeeper.gate.words.languages import DATA, Language, Term, languages
 from innkeeper.gate.words.prefix_index import UNSPACED
 from innkeeper.gate.words.slips import slips_of, weighty_words
 from innkeeper.gate.words.tables import (
@@ -33,6 +34,7 @@ from innkeeper.gate.words.tables import (
     WordTables,
 )
 from innkeeper.gate.words.vocabulary import distinct, entry_of
+from innkeeper.prompt.typed.once import once
 from innkeeper.text.confusables import fold_word
 from innkeeper.text.encodings import atbash, rot13
 
@@ -141,6 +143,7 @@ class _Packing:
             lists={name: frozenset(map(fold_word, each)) for name, each in lists.items()},
             numbers={word: value for value, each in enumerate(spoken[0].numbers) for word in each.split("|")},
             speech=_speech(spoken),
+            patterns={name: _expanded(pattern) for name, pattern in _patterns()["patterns"].items()},
             weighty=tuple(dict.fromkeys(word for each in spoken for word in weighty_words(each))),
         )
 
@@ -215,11 +218,23 @@ def _telltales(language: Language) -> set[str]:
     """Words of Latin letters by which a text is known that was written in another way."""
     words = {word for term, word in language.terms if term.category in _REPORTED}
     words.update(spelling for spellings in language.numbers for spelling in spellings.split("|"))
-    words |= turned_words(language.language)
+    words |= frozenset(_patterns()["turned"].get(language.language, "").split())
     words.update(form for forms in language.forms.values() for text in forms for form in text.split())
     least = _FEWEST_TELLTALE if language.language == "en" else _FEWEST_TELLTALE + 1
     letters = {word for word in words if len(word) >= least and word.isascii() and word.isalpha()}
-    return letters - turned_words("either_way")
+    return letters - frozenset(_patterns()["turned"]["either_way"].split())
+
+
+_REFERENCE: Final = re.compile(r"\{\{(\w+)\}\}")
+
+
+@once
+def _patterns() -> dict[str, dict[str, Any]]:
+    return tomllib.loads((DATA / "patterns.toml").read_text("utf-8"))
+
+
+def _expanded(pattern: str) -> str:
+    return _REFERENCE.sub(lambda match: _expanded(_patterns()["parts"][match[1]]), pattern.replace("\n", ""))
 
 
 def _speech(spoken: Iterable[Language]) -> str:

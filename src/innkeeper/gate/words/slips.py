@@ -11,6 +11,7 @@ from typing import Final
 
 from innkeeper.gate.limits import ADULT_AGE
 from innkeeper.gate.words.languages import Language
+from innkeeper.gate.words.tables import BEGIN
 from innkeeper.text.confusables import fold_word
 
 _DOUBLED: Final = 4
@@ -53,8 +54,8 @@ def misspellings(word: str, *, short: bool = False) -> Iterator[str]:
             yield from (before + vowel + after for vowel in _VOWELS if vowel != letter)
 
 
-def slips_of(languages: Sequence[Language]) -> dict[str, str]:
-    """The slips of each word, parted by spaces. A word that is in the data itself is no slip."""
+def slips_of(languages: Sequence[Language]) -> dict[str, dict[str, str]]:
+    """The slips of each word, parted by spaces, by how they begin. A word that is in the data itself is no slip."""
     known: set[str] = set()
     stems: dict[str, list[str]] = {}
     words: dict[str, None] = {}
@@ -74,10 +75,11 @@ def slips_of(languages: Sequence[Language]) -> dict[str, str]:
         for slip in misspellings(word, short=word in numbers)
         if slip not in known and not slip.startswith(stems_by_start.get(slip[:_STEM], _NO_STEM))
     }
-    slips: dict[str, list[str]] = {}
+    slips: dict[str, dict[str, str]] = {}
     for slip, word in right.items():
-        slips.setdefault(word, []).append(slip)
-    return {word: " ".join(each) for word, each in slips.items()}
+        lines = slips.setdefault(slip[:BEGIN], {})
+        lines[word] = f"{lines[word]} {slip}" if word in lines else slip
+    return slips
 
 
 _STEM: Final = 4

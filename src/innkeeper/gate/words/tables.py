@@ -7,11 +7,12 @@ the data, in ``gate/data/tables``; ``scripts/gate.py --write`` makes them again,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.resources import files
+from functools import cache
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
+from innkeeper.gate.words.languages import DATA
 from innkeeper.prompt.typed.once import decode, once
 
 T = TypeVar("T")
@@ -66,6 +67,7 @@ class WordTables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """English numbers in words, unfolded."""
     speech: str
     """A pattern of words for saying something."""
+    patterns: dict[str, str]
     weighty: tuple[str, ...]
     """Words that are looked for with a slip of the hand."""
 
@@ -78,6 +80,7 @@ class Unspaced(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 AHEAD: Final = 2
+BEGIN: Final = 2
 STEM: Final = 3
 """The letters that a word which may go on has at least."""
 
@@ -95,16 +98,23 @@ def unspaced() -> Unspaced:
 
 
 @once
-def slips() -> dict[str, str]:
-    """The right word for each slip, of all languages."""
-    right: dict[str, str] = {}
-    for word, spellings in _read("slips", dict[str, str]).items():
-        right.update(dict.fromkeys(spellings.split(" "), word))
-    return right
+def _slips() -> dict[str, dict[str, str]]:
+    return _read("slips", dict[str, dict[str, str]])
+
+
+@cache
+def _slips_from(begin: str) -> dict[str, str]:
+    return {slip: word for word, slips in _slips()[begin].items() for slip in slips.split(" ")}
+
+
+def right_word(word: str) -> str | None:
+    """The word that a folded one is a slip of."""
+    begin = word[:BEGIN]
+    return _slips_from(begin).get(word) if begin in _slips() else None
 
 
 def _read(name: str, kind: type[T]) -> T:
-    return decode(files("innkeeper.gate").joinpath("data", "tables", f"{name}.json").read_bytes(), kind)
+    return decode((DATA / "tables" / f"{name}.json").read_bytes(), kind)
 
 
 NO_LINES: Final[Mapping[str, str]] = {}

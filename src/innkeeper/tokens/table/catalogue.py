@@ -62,7 +62,7 @@ class ModelCatalogue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Return the row of a model, as providers and routers write its id, with a date or without."""
         bare = bare_model_id(model)
         for name in dict.fromkeys((bare, _DATE.sub("", bare))):
-            for fits in (str.__eq__, fnmatchcase):
+            for fits in (str.__eq__, _fits):
                 for row in self.models:
                     if any(fits(name, pattern) for pattern in row.names):
                         return row
@@ -71,6 +71,12 @@ class ModelCatalogue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def over(self, other: ModelCatalogue) -> ModelCatalogue:
         """Return this catalogue laid over another."""
         return msgspec.structs.replace(self, models=(*self.models, *other.models))
+
+
+def _fits(name: str, pattern: str) -> bool:
+    """Whether a glob fits. A pattern is made only where the name has what stands before its first set of characters."""
+    literals = pattern.partition("[")[0].replace("?", "*").split("*")
+    return all(map(name.__contains__, literals)) and fnmatchcase(name, pattern)
 
 
 _DATE: Final = re.compile(r"[-@](?:20\d\d-?\d\d-?\d\d|latest|\d{4})$")
