@@ -3,7 +3,7 @@
 import pytest
 
 from innkeeper.gate.words.packing import packed
-from innkeeper.gate.words.tables import right_word, tables, unspaced
+from innkeeper.gate.words.tables import slips, tables, unspaced
 from innkeeper.gate.words.vocabulary import owners_of
 from tests.shared import ROOT
 
@@ -33,5 +33,4 @@ def test_a_word_has_what_it_stands_for() -> None:
 def test_numbers_and_slips() -> None:
     """Numbers in words of languages without spaces, and words with a slip of the hand."""
     assert unspaced().numbers["十五"] == 15
-    assert right_word("sixten") == "sixteen"
-    assert right_word("sixteen") is None
+    assert "sixten" in slips()["si"]["sixteen"].split(" ")

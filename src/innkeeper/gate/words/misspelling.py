@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Final
 
-from innkeeper.gate.words.tables import right_word, tables
+from innkeeper.gate.words.tables import BEGIN, slips, tables
 from innkeeper.prompt.typed.once import once
 from innkeeper.text.views import TextView, respelled
 
@@ -55,6 +56,15 @@ def _shown(match: re.Match[str]) -> str:
 
 def put_right(view: TextView) -> TextView | None:
     """A view with its misspelt words put right, or None where it has none."""
-    words = view.words
-    right = {word: known for word in set(words) if (known := right_word(word)) is not None}
+    words, begins = view.words, slips()
+    right = {
+        word: known
+        for word in set(words)
+        if (begin := word[:BEGIN]) in begins and (known := _slips_from(begin).get(word)) is not None
+    }
     return respelled(view, words, right) if right else None
+
+
+@cache
+def _slips_from(begin: str) -> dict[str, str]:
+    return {slip: word for word, each in slips()[begin].items() for slip in each.split(" ")}

@@ -7,7 +7,6 @@ the data, in ``gate/data/tables``; ``scripts/gate.py --write`` makes them again,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
@@ -98,19 +97,9 @@ def unspaced() -> Unspaced:
 
 
 @once
-def _slips() -> dict[str, dict[str, str]]:
+def slips() -> dict[str, dict[str, str]]:
+    """The slips of words, parted by spaces, by how they begin."""
     return _read("slips", dict[str, dict[str, str]])
-
-
-@cache
-def _slips_from(begin: str) -> dict[str, str]:
-    return {slip: word for word, slips in _slips()[begin].items() for slip in slips.split(" ")}
-
-
-def right_word(word: str) -> str | None:
-    """The word that a folded one is a slip of."""
-    begin = word[:BEGIN]
-    return _slips_from(begin).get(word) if begin in _slips() else None
 
 
 def _read(name: str, kind: type[T]) -> T:
