@@ -38,7 +38,11 @@ class Form(NamedTuple):
 Owners: TypeAlias = tuple[tuple[int, Any], ...]
 """What a word stands for: roles, each with its term, number, form or language."""
 
-TERM, NUMBER, CLOSED, LEFT, KIN, BLOCKER, DURATION, HARMLESS, ASK = range(9)
+
+class Role:
+    """What a word may stand for. Plain numbers, which are compared for each word of a text."""
+
+    TERM, NUMBER, CLOSED, LEFT, KIN, BLOCKER, DURATION, HARMLESS, ASK = range(9)
 
 
 class WordTables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -16,19 +16,12 @@ from innkeeper.gate.words.languages import Term
 from innkeeper.gate.words.prefix_index import UNSPACED, PrefixIndex
 from innkeeper.gate.words.tables import (
     AHEAD,
-    ASK,
-    BLOCKER,
-    CLOSED,
-    HARMLESS,
-    KIN,
-    LEFT,
     NO_LINES,
-    NUMBER,
     STEM,
-    TERM,
     Form,
     Number,
     Owners,
+    Role,
     joined_lines,
     merged_lines,
     tables,
@@ -142,25 +135,10 @@ class TierVocabulary:
                     index.add(self.fold(right), form, is_open=right.endswith("*"))
         return index
 
-    @cached_property
-    def measures(self) -> PrefixIndex[None]:
-        """What numbers count."""
-        return self._index("measures")
-
-    @cached_property
-    def objects(self) -> PrefixIndex[None]:
-        """What has years and is no person."""
-        return self._index("objects")
-
-    @cached_property
-    def pictures(self) -> PrefixIndex[None]:
-        """What shows or tells of somebody."""
-        return self._index("pictures")
-
-    @cached_property
-    def followers(self) -> PrefixIndex[None]:
-        """What may follow an age."""
-        return self._index("followers")
+    measures = cached_property[PrefixIndex[None]](lambda self: self._index("measures"))
+    objects = cached_property[PrefixIndex[None]](lambda self: self._index("objects"))
+    pictures = cached_property[PrefixIndex[None]](lambda self: self._index("pictures"))
+    followers = cached_property[PrefixIndex[None]](lambda self: self._index("followers"))
 
     def _index(self, name: str) -> PrefixIndex[None]:
         index: PrefixIndex[None] = PrefixIndex(loose=self.loose)
@@ -178,14 +156,14 @@ class TierVocabulary:
         for end, start, owners in self._occurrences(view, text):
             stop = end - 1 if text[end - 1] == " " else end
             for role, value in owners:
-                if role == TERM:
+                if role == Role.TERM:
                     hits.terms.append((start, stop, value))
-                elif role == LEFT:
+                elif role == Role.LEFT:
                     lefts[stop] = (*known, *value) if (known := lefts.get(stop)) else value
-                elif role == NUMBER:
+                elif role == Role.NUMBER:
                     goes_on = stop == end and not (self.loose or UNSPACED.match(text, end - 1))
                     hits.numbers.append((start, text.find(" ", stop) if goes_on else stop, value))
-                elif role == HARMLESS:
+                elif role == Role.HARMLESS:
                     harmless.append((start, stop))
                 else:
                     _keep(hits, role, start, stop, value)
@@ -266,7 +244,7 @@ class TierVocabulary:
         for line in (*lines, *self._tables.stems.values()):
             for word, each in self._words_in(line):
                 written = self.fold(word)
-                owners = tuple(owner for owner in each if len(written) >= _FEWEST_LOOSE or owner[0] != TERM)
+                owners = tuple(owner for owner in each if len(written) >= _FEWEST_LOOSE or owner[0] != Role.TERM)
                 if owners:
                     together[written] = distinct((*together.get(written, ()), *owners))
         return together
@@ -311,14 +289,14 @@ def owners_of(word: str, owners: Owners) -> Owners:
 
 
 def _value(word: str, role: int, value: Any) -> Any:
-    if role == TERM:
+    if role == Role.TERM:
         entry, category, *rest = value
         return Term(entry or entry_of(category, word), category, *rest)
-    if role == LEFT:
+    if role == Role.LEFT:
         return tuple(Form(kind, word, right, language, ordinal) for kind, _, right, language, ordinal in value)
-    if role == CLOSED:
+    if role == Role.CLOSED:
         return value[0], Number(*value[1])
-    return Number(*value) if role == NUMBER else value
+    return Number(*value) if role == Role.NUMBER else value
 
 
 def entry_of(category: str, word: str) -> str:
@@ -332,27 +310,27 @@ def distinct(owners: Owners) -> Owners:
     forms: dict[Any, None] = {}
     others: dict[tuple[int, Any], None] = {}
     for role, value in owners:
-        if role == LEFT:
+        if role == Role.LEFT:
             forms.update(dict.fromkeys(value))
-        elif role != TERM:
+        elif role != Role.TERM:
             others[role, value] = None
         elif value.category not in best or value.weight > best[value.category].weight:
             best[value.category] = value
-    lefts = ((LEFT, tuple(forms)),) if forms else ()
-    return (*lefts, *((TERM, term) for term in best.values()), *others)
+    lefts = ((Role.LEFT, tuple(forms)),) if forms else ()
+    return (*lefts, *((Role.TERM, term) for term in best.values()), *others)
 
 
 _PLAIN_YEARS: Final = frozenset({"years", "spell"})
 
 
 def _keep(hits: Hits, role: int, start: int, end: int, value: Any) -> None:
-    if role == CLOSED:
+    if role == Role.CLOSED:
         hits.closed.append((start, end, value))
-    elif role == KIN:
+    elif role == Role.KIN:
         hits.kin.append((start, end))
-    elif role == BLOCKER:
+    elif role == Role.BLOCKER:
         hits.blocked.add(end)
-    elif role == ASK:
+    elif role == Role.ASK:
         hits.asks.append(end)
     else:
         hits.durations.setdefault(end, set()).add(value)
