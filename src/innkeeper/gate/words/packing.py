@@ -15,7 +15,7 @@ from innkeeper.gate.limits import ADULT_AGE
 from innkeeper.gate.words.languages import DATA, Language, Term, languages
 from innkeeper.gate.words.prefix_index import UNSPACED
 from innkeeper.gate.words.slips import slips_of, weighty_words
-from innkeeper.gate.words.tables import AHEAD, STEM, Form, Number, Owners, Role, Unspaced, WordTables
+from innkeeper.gate.words.tables import AHEAD, STEM, Form, Number, Owners, Unspaced, WordRole, WordTables
 from innkeeper.gate.words.vocabulary import distinct, entry_of
 from innkeeper.prompt.typed.once import once
 from innkeeper.text.confusables import fold_word
@@ -71,23 +71,23 @@ class _Packing:
     def add(self, language: Language) -> None:
         """Add the words of a language."""
         for term, word in language.terms:
-            self._own((word,), ((Role.TERM, term),))
+            self._own((word,), ((WordRole.TERM, term),))
         telltales = set(map(fold_word, _telltales(language)))
         self._turned["rot13"].update(map(rot13, telltales))
         self._turned["back"].update(word[::-1] for word in telltales)
         self._turned["atbash"].update(map(atbash, telltales))
         for words, role in (
-            (language.harmless, Role.HARMLESS),
-            (language.kin, Role.KIN),
-            (language.blockers, Role.BLOCKER),
-            (language.asks, Role.ASK),
-            (language.durations, Role.DURATION),
+            (language.harmless, WordRole.HARMLESS),
+            (language.kin, WordRole.KIN),
+            (language.blockers, WordRole.BLOCKER),
+            (language.asks, WordRole.ASK),
+            (language.durations, WordRole.DURATION),
         ):
             self._own(words, ((role, language.language),))
         forms = list(_forms(language))
         for form in forms:
             if form.left:
-                self._own((form.left,), ((Role.LEFT, (form._replace(left=""),)),))
+                self._own((form.left,), ((WordRole.LEFT, (form._replace(left=""),)),))
         self._forms += forms
         self._add_numbers(language, forms)
 
@@ -147,10 +147,10 @@ class _Packing:
                     self._unspaced_numbers.setdefault(word, value)
                     self._add_closed(number, word, forms)
                 else:
-                    self._own((word,), ((Role.NUMBER, number),))
-                    self._own((f"{word}{glue}" for glue in language.glued), ((Role.CLOSED, ("years", number)),))
+                    self._own((word,), ((WordRole.NUMBER, number),))
+                    self._own((f"{word}{glue}" for glue in language.glued), ((WordRole.CLOSED, ("years", number)),))
         for value, spellings in enumerate(language.ordinals, 1):
-            self._own(spellings.split("|"), ((Role.NUMBER, Number(value, language.language, ordinal=True)),))
+            self._own(spellings.split("|"), ((WordRole.NUMBER, Number(value, language.language, ordinal=True)),))
 
     def _add_closed(self, number: Number, word: str, forms: list[Form]) -> None:
         """A number with its cues, one word. Those of adults are needed only where the words of a minor are part of theirs."""
@@ -159,7 +159,7 @@ class _Packing:
         for form in forms:
             plain = form.kind == "years" and not form.left
             if plain or (near if form.left or form.kind in _ABOUT_ADULTHOOD else number.value < ADULT_AGE):
-                owner = owners.setdefault(form.kind, ((Role.CLOSED, (form.kind, number)),))
+                owner = owners.setdefault(form.kind, ((WordRole.CLOSED, (form.kind, number)),))
                 right = form.right.rstrip("*")
                 for space in {"", " "} if plain or form.language == _SPACED else {""}:
                     before = f"{form.left}{space if form.left else ''}"
@@ -181,7 +181,7 @@ def _put(words: dict[str, Owners], word: str, owners: Owners) -> None:
 def _shortened(owners: Owners, word: str) -> Owners:
     """The owners of a word, without an id that the word gives."""
     role, value = owners[0]
-    derived = role == Role.TERM and isinstance(value, Term) and value.entry == entry_of(value.category, word)
+    derived = role == WordRole.TERM and isinstance(value, Term) and value.entry == entry_of(value.category, word)
     return ((role, value._replace(entry="")),) if derived else owners
 
 

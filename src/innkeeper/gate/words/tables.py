@@ -39,7 +39,7 @@ Owners: TypeAlias = tuple[tuple[int, Any], ...]
 """What a word stands for: roles, each with its term, number, form or language."""
 
 
-class Role:
+class WordRole:
     """What a word may stand for. Plain numbers, which are compared for each word of a text."""
 
     TERM, NUMBER, CLOSED, LEFT, KIN, BLOCKER, DURATION, HARMLESS, ASK = range(9)

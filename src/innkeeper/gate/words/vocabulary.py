@@ -21,7 +21,7 @@ from innkeeper.gate.words.tables import (
     Form,
     Number,
     Owners,
-    Role,
+    WordRole,
     joined_lines,
     merged_lines,
     tables,
@@ -156,14 +156,14 @@ class TierVocabulary:
         for end, start, owners in self._occurrences(view, text):
             stop = end - 1 if text[end - 1] == " " else end
             for role, value in owners:
-                if role == Role.TERM:
+                if role == WordRole.TERM:
                     hits.terms.append((start, stop, value))
-                elif role == Role.LEFT:
+                elif role == WordRole.LEFT:
                     lefts[stop] = (*known, *value) if (known := lefts.get(stop)) else value
-                elif role == Role.NUMBER:
+                elif role == WordRole.NUMBER:
                     goes_on = stop == end and not (self.loose or UNSPACED.match(text, end - 1))
                     hits.numbers.append((start, text.find(" ", stop) if goes_on else stop, value))
-                elif role == Role.HARMLESS:
+                elif role == WordRole.HARMLESS:
                     harmless.append((start, stop))
                 else:
                     _keep(hits, role, start, stop, value)
@@ -244,7 +244,7 @@ class TierVocabulary:
         for line in (*lines, *self._tables.stems.values()):
             for word, each in self._words_in(line):
                 written = self.fold(word)
-                owners = tuple(owner for owner in each if len(written) >= _FEWEST_LOOSE or owner[0] != Role.TERM)
+                owners = tuple(owner for owner in each if len(written) >= _FEWEST_LOOSE or owner[0] != WordRole.TERM)
                 if owners:
                     together[written] = distinct((*together.get(written, ()), *owners))
         return together
@@ -289,14 +289,14 @@ def owners_of(word: str, owners: Owners) -> Owners:
 
 
 def _value(word: str, role: int, value: Any) -> Any:
-    if role == Role.TERM:
+    if role == WordRole.TERM:
         entry, category, *rest = value
         return Term(entry or entry_of(category, word), category, *rest)
-    if role == Role.LEFT:
+    if role == WordRole.LEFT:
         return tuple(Form(kind, word, right, language, ordinal) for kind, _, right, language, ordinal in value)
-    if role == Role.CLOSED:
+    if role == WordRole.CLOSED:
         return value[0], Number(*value[1])
-    return Number(*value) if role == Role.NUMBER else value
+    return Number(*value) if role == WordRole.NUMBER else value
 
 
 def entry_of(category: str, word: str) -> str:
@@ -310,27 +310,27 @@ def distinct(owners: Owners) -> Owners:
     forms: dict[Any, None] = {}
     others: dict[tuple[int, Any], None] = {}
     for role, value in owners:
-        if role == Role.LEFT:
+        if role == WordRole.LEFT:
             forms.update(dict.fromkeys(value))
-        elif role != Role.TERM:
+        elif role != WordRole.TERM:
             others[role, value] = None
         elif value.category not in best or value.weight > best[value.category].weight:
             best[value.category] = value
-    lefts = ((Role.LEFT, tuple(forms)),) if forms else ()
-    return (*lefts, *((Role.TERM, term) for term in best.values()), *others)
+    lefts = ((WordRole.LEFT, tuple(forms)),) if forms else ()
+    return (*lefts, *((WordRole.TERM, term) for term in best.values()), *others)
 
 
 _PLAIN_YEARS: Final = frozenset({"years", "spell"})
 
 
 def _keep(hits: Hits, role: int, start: int, end: int, value: Any) -> None:
-    if role == Role.CLOSED:
+    if role == WordRole.CLOSED:
         hits.closed.append((start, end, value))
-    elif role == Role.KIN:
+    elif role == WordRole.KIN:
         hits.kin.append((start, end))
-    elif role == Role.BLOCKER:
+    elif role == WordRole.BLOCKER:
         hits.blocked.add(end)
-    elif role == Role.ASK:
+    elif role == WordRole.ASK:
         hits.asks.append(end)
     else:
         hits.durations.setdefault(end, set()).add(value)
