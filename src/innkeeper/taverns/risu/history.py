@@ -11,10 +11,11 @@ import msgspec
 from innkeeper.prompt import Note, NoteKind
 from innkeeper.prompt.allowance import AllowanceError
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import LimitError
 from innkeeper.taverns.risu.inputs import RisuInputs
-from innkeeper.taverns.risu.line import PromptLine, line, split_thoughts
+from innkeeper.taverns.risu.line import OPEN, PromptLine, line, split_thoughts
 from innkeeper.taverns.risu.lore.compiled import without_tags
 from innkeeper.taverns.risu.messages import TYPED, RisuMessage
 from innkeeper.taverns.risu.request_flags import SLOT
@@ -45,7 +46,7 @@ def expanded_messages(inputs: RisuInputs) -> list[RisuMessage]:
         if message.role in ("char", "user") and ("{" in message.data or "<" in message.data):
             data = inputs.expand(message.data, run_variables=True)
             messages[index] = msgspec.structs.replace(message, data=data)
-            seen[index]["data"] = data
+            seen[index] = messages[index].stored
     return messages
 
 
@@ -64,6 +65,8 @@ def triggered(
     inputs: RisuInputs, mode: str, messages: Sequence[RisuMessage], count: Callable[[str], int]
 ) -> TriggeredChat:
     """Run the triggers of a mode on messages. Those that they change are the character's words from then on."""
+    if not inputs.triggers:
+        return TriggeredChat(messages)
     seen = [message.stored for message in messages]
     before = {id(each): message for each, message in zip(seen, messages, strict=True)}
     character = inputs.character
@@ -159,7 +162,20 @@ def greeting_lines(inputs: RisuInputs) -> list[PromptLine]:
 def message_lines(inputs: RisuInputs, messages: Sequence[RisuMessage]) -> list[PromptLine]:
     """The messages of the chat that are not left out, each with its thoughts beside it."""
     shown = [message for message in messages if not message.disabled]
-    return [_message_line(inputs, message, index, len(shown)) for index, message in enumerate(shown)]
+    as_written = not (inputs.group or inputs.prompts.send_name or inputs.rewrites_history)
+    lines = []
+    for index, message in enumerate(shown):
+        known = _LINES.get(id(message)) if as_written else None
+        if known is None:
+            known = _message_line(inputs, message, index, len(shown))
+            if as_written and "{{" not in message.data and OPEN not in message.data:
+                _LINES.put(id(message), known, len(message.data), alive=message)
+        lines.append(known)
+    return lines
+
+
+_LINES: Final[BoundedCache[int, PromptLine]] = BoundedCache()
+"""The lines of messages that are sent as they are written, by the messages' identity."""
 
 
 def _message_line(inputs: RisuInputs, message: RisuMessage, index: int, count: int) -> PromptLine:
@@ -191,6 +207,7 @@ def _line_of(message: RisuMessage, role: str, text: str, thoughts: tuple[str, ..
         pieces=(Piece(text, message.origin),),
         kind="chat",
         memo=message.id,
+        removable=True,
         thoughts=thoughts,
         attachments=message.attachments,
         metadata=message.metadata,

@@ -6,7 +6,7 @@ field by field over these: ``database`` (its settings), ``character``, ``chat``,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -34,7 +34,7 @@ from innkeeper.taverns.risu.imports import (
     stored_character,
     whole_preset,
 )
-from innkeeper.taverns.risu.lore.entry import LoreEntry, book_entries, stored_entries
+from innkeeper.taverns.risu.lore.entry import LoreEntry, book_entries, shown_entries, stored_entries
 from innkeeper.taverns.risu.messages import RisuMessage, read_messages
 from innkeeper.taverns.risu.scripts import RewrittenText, ScriptRunner, read_scripts
 from innkeeper.taverns.risu.stored import (
@@ -96,7 +96,7 @@ class RisuInputs:
 
     def edit(self, text: str, index: int, role: str, mode: str = "editprocess") -> RewrittenText:
         """What the scripts of a mode make of a text: a message of this index, or the greeting (-1)."""
-        if not any(script.mode == mode for script in self.scripts.scripts):
+        if not self._has_scripts(mode):
             return RewrittenText(text)
         scope = msgspec.structs.replace(
             self.expand.scope, chat_index=index, role=role, chat_role=role, is_first_message=index < 0
@@ -106,6 +106,14 @@ class RisuInputs:
         except MacroLimitError as error:
             self.notes.append(Note(NoteKind.LIMIT, error.message))
             return RewrittenText(text)
+
+    def _has_scripts(self, mode: str) -> bool:
+        return any(script.mode == mode for script in self.scripts.scripts)
+
+    @property
+    def rewrites_history(self) -> bool:
+        """Whether scripts are run on the messages of the history."""
+        return self._has_scripts("editprocess")
 
     @property
     def model(self) -> str:
@@ -137,7 +145,7 @@ def read_inputs(state: State) -> RisuInputs:
     scope = msgspec.structs.replace(
         scope,
         greeting=character.greeting(chat.fm_index) if greeting is None else greeting,
-        lorebook=[{"key": entry.key, "comment": entry.comment, "content": entry.content} for entry in entries],
+        lorebook=shown_entries(entries),
         messages=[message.stored for message in messages],
         modules={
             str(module["namespace"]): names_of(module.get("assets")) for module in modules if module.get("namespace")
@@ -306,18 +314,18 @@ def _entries(
     modules: Sequence[Mapping[str, Any]],
 ) -> tuple[LoreEntry, ...]:
     """The entries: the character's (or group's), the chat's, those of modules, those of other books of the request."""
-    entries = [*stored_entries(owner.global_lore, owner.name)]
+    lists: list[Iterable[LoreEntry]] = [stored_entries(owner.global_lore, owner.name)]
     card = assets.character
     if card is not None and card.book is not None and "globalLore" not in _objects(own, "character"):
-        entries += book_entries(card.book, card.book.name or f"{card.name}'s Lorebook")
+        lists.append(book_entries(card.book, card.book.name or f"{card.name}'s Lorebook"))
         _note_entries(state, "character", "book.", card.book, settings=bool(lore_settings(card.book)))
-    entries += stored_entries(chat.local_lore, "chat")
-    for module in modules:
-        entries += stored_entries(module.get("lorebook"), str(module.get("name") or "module"))
+    lists.append(stored_entries(chat.local_lore, "chat"))
+    lists += (stored_entries(module.get("lorebook"), str(module.get("name") or "module")) for module in modules)
     for book in assets.books:
-        entries += book_entries(book.lorebook, book.name)
+        lists.append(book_entries(book.lorebook, book.name))
         _note_entries(state, "lorebooks", "", book.lorebook, settings=False)
-    return tuple(entries)
+    full = [entries for each in lists if (entries := tuple(each))]
+    return full[0] if len(full) == 1 else tuple(entry for entries in full for entry in entries)
 
 
 _UTILITY: Final = (

@@ -36,7 +36,7 @@ class PromptLine(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def content(self) -> str:
         """The text."""
-        return "".join([piece.text for piece in self.pieces])
+        return self.pieces[0].text if len(self.pieces) == 1 else "".join([piece.text for piece in self.pieces])
 
 
 def line(
@@ -75,17 +75,20 @@ def pushed(lines: list[PromptLine], new: Iterable[PromptLine], *, merges: bool) 
             lines.append(item)
 
 
-_OPEN, _CLOSE = "<Thoughts>", "</Thoughts>"
+OPEN, _CLOSE = "<Thoughts>", "</Thoughts>"
 
 
 def split_thoughts(text: str) -> tuple[str, str | None]:
     """A text without its thoughts, which reach from the first mark to the last, and these; None without any."""
-    start, end = text.find(_OPEN), text.rfind(_CLOSE)
-    if start < 0 or end <= start + len(_OPEN):
+    start, end = text.find(OPEN), text.rfind(_CLOSE)
+    if start < 0 or end <= start + len(OPEN):
         return text, None
-    return text[:start] + text[end + len(_CLOSE) :], text[start + len(_OPEN) : end]
+    return text[:start] + text[end + len(_CLOSE) :], text[start + len(OPEN) : end]
 
 
 def trimmed(item: PromptLine) -> PromptLine:
     """The line without white space around its text."""
+    text = item.content
+    if text == text.strip(WHITE_SPACE):
+        return item
     return msgspec.structs.replace(item, pieces=strip_pieces(item.pieces, blanks=WHITE_SPACE))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Final
 
 import msgspec
 
 from innkeeper.prompt import Message, State
 from innkeeper.prompt.block import Origin, OriginAsset
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.parts import Attachment
 from innkeeper.taverns.assets import assets_of
@@ -17,7 +19,7 @@ TYPED: Final = "message"
 """The id of the message that is new."""
 
 
-class RisuMessage(msgspec.Struct, frozen=True, kw_only=True):
+class RisuMessage(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """A message of the chat. ``role`` is ``user`` or ``char``; another one is sent as it is, macros and all."""
 
     role: str
@@ -31,9 +33,9 @@ class RisuMessage(msgspec.Struct, frozen=True, kw_only=True):
     metadata: FrozenDict = EMPTY
     raw: Mapping[str, Any] = EMPTY
 
-    @property
-    def stored(self) -> dict[str, Any]:
-        """The message as RisuAI would keep it."""
+    @cached_property
+    def stored(self) -> Mapping[str, Any]:
+        """The message as RisuAI would keep it. Nobody changes it."""
         return {**self.raw, "role": self.role, "data": self.data}
 
 
@@ -50,7 +52,10 @@ def read_messages(
     greeting = None
     if history and history[0].role == "assistant":
         greeting = history.pop(0).content
-    messages = [_message(each, index, ids) for index, each in enumerate(history, int(greeting is not None))]
+    messages = [
+        _MESSAGES.get((id(each), index, ids.get(each.name or "", ""))) or _message(each, index, ids)
+        for index, each in enumerate(history, int(greeting is not None))
+    ]
     if state.request.message:
         messages.append(
             RisuMessage(role="user", data=state.request.message, id=TYPED, origin=Origin(OriginAsset.MESSAGE))
@@ -74,13 +79,19 @@ def _stored_message(each: Mapping[str, Any], index: int) -> RisuMessage:
 _ROLES: Final = {"user": "user", "assistant": "char"}
 
 
+_MESSAGES: Final[BoundedCache[tuple[int, int, str], RisuMessage]] = BoundedCache()
+"""What was made of messages, by their identity: a message is frozen, and a chat grows by one a turn."""
+
+
 def _message(each: Message, index: int, ids: Mapping[str, str]) -> RisuMessage:
-    return RisuMessage(
+    speaker = ids.get(each.name or "", "")
+    message = RisuMessage(
         role=_ROLES.get(each.role, each.role),
         data=each.content,
         id=f"history-{index}",
-        speaker=ids.get(each.name or "", ""),
+        speaker=speaker,
         origin=Origin(OriginAsset.HISTORY, entry=str(index)),
         attachments=each.attachments,
         metadata=each.metadata,
     )
+    return _MESSAGES.put((id(each), index, speaker), message, 2 * len(each.content), alive=each)

@@ -23,6 +23,7 @@ from innkeeper.budget.settings import CountingConfig, model_for
 from innkeeper.macros.cbs import unescaped
 from innkeeper.prompt import NoConfig, NoteKind, Pipeline, ScratchKey, State, Step, StepConfig
 from innkeeper.prompt.block import Block, BudgetGroup, Origin, OriginAsset, Piece
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.plan import Plan
 from innkeeper.taverns.risu import sections
@@ -99,6 +100,7 @@ def _lore(state: State, _config: NoConfig) -> None:
             variables=inputs.variables,
             random=inputs.expand.scope.random,
             count=_counter(state),
+            counted_by="" if state.inputs.ports.token_counter else f"model {model_for(state)}",
             report=lambda what, why: reports.append(f"{what} is not searched for: {why}"),
             first_text_only=not compat.lore_patterns,
             leak=not compat.entry_flags,
@@ -162,8 +164,8 @@ def _memory(state: State, _config: NoConfig) -> None:
     counted = Template(inputs=inputs, lore=lore, sections=parts).lines(merging=False)
     cards = counted if inputs.template else [each for section in parts.values() for each in section]
     depths = [sections.lore_line(inputs, each, lore) for each in _depth_lore(lore)]
-    total = inputs.db.max_response + MARGIN + counting.lines([*cards, *depths]) + counting.history(history)
-    total += started.tokens
+    total = inputs.db.max_response + MARGIN + started.tokens
+    total += counting.lines([*cards, *depths]) + counting.history(history) if window else 0
     summary = inputs.chat.supa_memory_data
     if inputs.character.supa_memory and summary and 0 < window < total:
         history, total = summarised(
@@ -291,11 +293,22 @@ _GROUPS: Final[Mapping[str, BudgetGroup]] = {
 def _plan_assembly(state: State, _config: NoConfig) -> None:
     inputs, request = state.scratch[INPUTS], state.request
     lines = state.scratch.get(FLAGGED) or tuple(state.scratch[ASSEMBLY])
-    blocks = tuple(_block(each, index) for index, each in enumerate(lines))
+    blocks = tuple([_block_of(each, index) for index, each in enumerate(lines)])
     for name, value in inputs.variables.items():
         if state.variables.get(name) != value:
             state.variables.set(name, value)
     state.result.plan = Plan(blocks=blocks, tavern=request.tavern, model=request.model)
+
+
+def _block_of(each: PromptLine, index: int) -> Block:
+    """The block of a line; those of the chat are there in the next build again."""
+    if each.kind != "chat":
+        return _block(each, index)
+    key = (id(each), index)
+    return _BLOCKS.get(key) or _BLOCKS.put(key, _block(each, index), len(each.content), alive=each)
+
+
+_BLOCKS: Final[BoundedCache[tuple[int, int], Block]] = BoundedCache()
 
 
 def _block(each: PromptLine, index: int) -> Block:

@@ -6,6 +6,7 @@ A field of another type than its default counts as absent. What no prompt depend
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -179,7 +180,7 @@ class StoredChat(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 def read_stored(kind: type[T], fields: Mapping[str, Any]) -> T:
     """The typed value of a stored object; a field of another type has its default."""
     values: dict[str, Any] = {}
-    for field in msgspec.structs.fields(kind):
+    for field in _fields(kind):
         value = fields.get(field.encode_name)
         if _fits(value, field.type):
             values[field.name] = value
@@ -188,7 +189,10 @@ def read_stored(kind: type[T], fields: Mapping[str, Any]) -> T:
 
 def stored_names(kind: type[msgspec.Struct]) -> frozenset[str]:
     """The names of the fields that are read."""
-    return frozenset(field.encode_name for field in msgspec.structs.fields(kind))
+    return frozenset(field.encode_name for field in _fields(kind))
+
+
+_fields = cache(msgspec.structs.fields)
 
 
 def _fits(value: Any, kind: Any) -> bool:

@@ -39,9 +39,16 @@ class LineCounter:
     def __init__(self, count: Callable[[str], int], model: str) -> None:
         self._count = count
         self._is_gpt = model.startswith("gpt")
+        self._known: dict[int, tuple[PromptLine, int]] = {}
 
     def line(self, item: PromptLine) -> int:
-        """The tokens of one message."""
+        """The tokens of one message, counted once."""
+        known = self._known.get(id(item))
+        if known is None:  # the line is kept with its count: as long as it lives, no other can get its id
+            known = self._known[id(item)] = item, self._counted(item)
+        return known[1]
+
+    def _counted(self, item: PromptLine) -> int:
         tokens = self._count(item.content) + (_GPT_OVERHEAD if self._is_gpt else _OVERHEAD)
         if item.name and not self._is_gpt:
             tokens += self._count(item.name) + _NAME_OVERHEAD
@@ -74,13 +81,15 @@ def without_oldest(
 
 def fitted(lines: Sequence[PromptLine], window: int, counting: LineCounter) -> list[PromptLine]:
     """The finished lines without removable ones, from the top, until they fit. Raises `MaxTokensExceededError`."""
+    if window <= 0:
+        return [*lines]
     total, result = counting.lines(lines), []
     for item in lines:
-        if 0 < window < total and item.removable:
+        if window < total and item.removable:
             total -= counting.line(item)
         else:
             result.append(item)
-    if 0 < window < total:
+    if window < total:
         raise MaxTokensExceededError(estimated_tokens=total, max_tokens=window)
     return result
 
@@ -119,7 +128,7 @@ def placed(history: Sequence[PromptLine], *, has_card: bool) -> tuple[list[Promp
     lines, memory = [], []
     for item in history:
         if item.memo not in MEMOS:
-            lines.append(msgspec.structs.replace(item, removable=True))
+            lines.append(item if item.removable else msgspec.structs.replace(item, removable=True))
         elif has_card:
             memory.append(item)
         else:

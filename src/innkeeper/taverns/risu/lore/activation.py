@@ -8,7 +8,7 @@ at; that changes the speed and nothing else, as the others have no key in any te
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import Any, Final
@@ -17,6 +17,7 @@ import msgspec
 
 from innkeeper.lore.verdict import Verdict
 from innkeeper.prompt.allowance import charge
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.determinism import RandomStream
 from innkeeper.taverns.risu.lore.compiled import KeyQuery, ReadyEntry, ReadyLore
 from innkeeper.taverns.risu.lore.entry import CHILD
@@ -47,6 +48,8 @@ class LoreQuery(msgspec.Struct, frozen=True, kw_only=True):
     variables: MutableMapping[str, Any]
     random: RandomStream
     count: Callable[[str], int]
+    counted_by: str = ""
+    """What tokens are counted by, where that is the same in every scan; entries are then made ready once."""
     report: Callable[[str, str], None]
     first_text_only: bool = False
     """Whether a regular expression is run on the first searched text alone."""
@@ -54,7 +57,7 @@ class LoreQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a decorator that records matches, once read, records those of every entry that fires after it."""
 
 
-class LoreMatch(msgspec.Struct, frozen=True):
+class LoreMatch(msgspec.Struct, frozen=True, gc=False):
     """A key that matched: the message (its index in the searched window, and its role) or entry, and the key."""
 
     source: str
@@ -95,26 +98,24 @@ class _Texts:
     def __init__(self) -> None:
         self.texts: list[str] = []
         self.names: list[str] = []
-        self.hits: list[frozenset[int]] = []
+        self.hits: list[Collection[int]] = []
         self.first: dict[int, int] = {}
 
-    def add(self, name: str, text: str, hits: frozenset[int]) -> list[int]:
-        """Take in a text; the numbers that no text before it held."""
-        fresh = [number for number in hits if number not in self.first]
-        self.first.update(dict.fromkeys(fresh, len(self.texts)))
+    def add(self, name: str, text: str, hits: Collection[int]) -> None:
+        """Take in a text with the numbers that it holds."""
+        for number in hits:
+            self.first.setdefault(number, len(self.texts))
         self.texts.append(text)
         self.names.append(name)
         self.hits.append(hits)
-        return fresh
 
     def first_match(self, query: KeyQuery) -> LoreMatch | None:
         """The first key of a query in the first text that holds one."""
-        first = self.first
-        held = [(first[number], at) for at, number in enumerate(query.numbers) if number in first]
-        if not held:
-            return None
-        index, at = min(held)
-        return LoreMatch(self.names[index], query.keys[at])
+        first, index, key = self.first, -1, -1
+        for at, number in enumerate(query.numbers):
+            if number in first and (key < 0 or first[number] < index):
+                index, key = first[number], at
+        return None if key < 0 else LoreMatch(self.names[index], query.keys[key])
 
 
 def window_of(messages: Sequence[tuple[str, str]], depth: float) -> Sequence[tuple[str, str]]:
@@ -144,7 +145,8 @@ class _Activation:
         self._windows: dict[float, _Texts] = {}
         self._regex = RegexRunner(query.report)
         self._seen = {"keep": False, "leave": False}
-        depths = {self._depth(entry) for entry in lore.entries}
+        self._usual = self._window(query.depth)
+        depths = [query.depth if depth is None else depth for depth in lore.depths]
         numbers = frozenset[int]().union(*(self._window(depth).first for depth in depths))
         self._candidates = {*lore.always, *(index for number in numbers for index in lore.by_number.get(number, ()))}
 
@@ -172,45 +174,50 @@ class _Activation:
         heapify(waiting)
         again = False
         while waiting:
-            entry = self.lore.entries[heappop(waiting)]
-            self.reasons[entry.index], self.facts[entry.index] = self._decision(entry)
-            if not self.reasons[entry.index].fired:
+            at = heappop(waiting)
+            entry = self.lore.entries[at]
+            reason, facts = self._by_first_key(entry) if entry.is_plain else self._decision(entry)
+            self.reasons[at], self.facts[at] = reason, facts
+            if not reason.fired:
                 continue
-            self._candidates.discard(entry.index)
+            self._candidates.discard(at)
             if self._activate(entry):
                 again = True
-                for index in self._spread(self.active[entry.index]):
-                    if index > entry.index:
+                for index in self._spread(self.active[at]):
+                    if index > at:
                         heappush(waiting, index)
         return again
 
     def _activate(self, entry: ReadyEntry) -> bool:
         """Take an entry in; whether its text is searched from now on."""
-        head, order = entry.head, entry.entry.insertorder
-        self.active[entry.index] = ActiveLore(
-            compiled=entry,
-            text=head.text,
-            position=head.position,
-            depth=head.depth,
-            role=head.role,
-            order=order,
-            priority=order if head.priority is None else head.priority,
-            tokens=self.query.count(head.text),
-            injection=head.injection,
-        )
+        head, key = entry.head, (id(entry), self.query.counted_by)
+        active = _ACTIVE.get(key) if self.query.counted_by else None
+        if active is None:
+            active = ActiveLore.of(entry, self.query.count(head.text))
+            _ACTIVE.put(key, active, 0, alive=entry) if self.query.counted_by else None
+        self.active[entry.index] = active
+        if not (head.forces or self.query.leak):
+            return self.query.recursive if head.feeds_recursion is None else head.feeds_recursion
         seen: Mapping[str, bool] = self._seen if self.query.leak else dict.fromkeys(head.forces, True)
         for force, prefix in (("keep", _MATCHED_PREFIX), ("leave", _LEAVING_PREFIX)):
             if seen.get(force):
                 self.query.variables[prefix + _record_key(entry)] = "true"
         return self.query.recursive if head.feeds_recursion is None else head.feeds_recursion
 
-    def _spread(self, active: ActiveLore) -> Iterator[int]:
+    def _spread(self, active: ActiveLore) -> list[int]:
         """Make the text of an entry searched; the entries that it calls up for the first time."""
-        for number in self.spread.add(f"lorebook {active.source}", active.text, self.lore.hits_of(active.compiled)):
-            for index in self.lore.by_number.get(number, ()):
-                if index not in self._candidates and index not in self.active:
-                    self._candidates.add(index)
-                    yield index
+        calls, spread, new = self.lore.calls_of(active.compiled), self.spread, list[int]()
+        for number, indexes in calls.items():
+            if number not in spread.first:
+                spread.first[number] = len(spread.texts)
+                for index in indexes:
+                    if index not in self._candidates and index not in self.active:
+                        self._candidates.add(index)
+                        new.append(index)
+        spread.texts.append(active.text)
+        spread.names.append(active.name)
+        spread.hits.append(calls)
+        return new
 
     # ------------------------------------------------------------------------------------------------------ decision
 
@@ -260,6 +267,15 @@ class _Activation:
                 if str(self.query.variables.get(prefix + _record_key(entry))) == "true":
                     forced = RisuReason.MATCHED_BEFORE if force == "keep" else RisuReason.MATCHED_ONCE
         return forced
+
+    def _by_first_key(self, entry: ReadyEntry) -> tuple[RisuReason, dict[str, Any]]:
+        """The decision about an entry that its keys alone decide about: what `_decision` says, in fewer steps."""
+        query = entry.queries[0]
+        match = self._usual.first_match(query) or self.spread.first_match(query)
+        if match is None:
+            return RisuReason.NO_MATCH, {"keys": entry.entry.key}
+        self.matches.append(match)
+        return RisuReason.KEY, {"key": match.key, "place": match.source, "loop": self.loop}
 
     def _by_keys(self, entry: ReadyEntry) -> tuple[RisuReason, dict[str, Any]]:
         decided: tuple[RisuReason, dict[str, Any]] = RisuReason.NO_MATCH, {"keys": entry.entry.key}
@@ -313,7 +329,7 @@ class _Activation:
         if key not in self._windows:
             window = self._windows[key] = _Texts()
             for index, (role, text) in enumerate(window_of(self.query.messages, depth)):
-                window.add(f"message {index} by {role}", text, self.lore.hits(text))
+                window.add(f"message {index} by {role}", text, self.lore.hits_of_message(text))
         return self._windows[key]
 
     def verdicts(self) -> Iterator[Verdict]:
@@ -334,6 +350,9 @@ class _Activation:
             return RisuReason.NO_DEPTH, {"depth": depth}
         return self._stopped(entry) or (RisuReason.NO_MATCH, {"keys": entry.entry.key})
 
+
+_ACTIVE: Final[BoundedCache[tuple[int, str], ActiveLore]] = BoundedCache()
+"""Entries as they fire, by their identity and by what their tokens are counted by."""
 
 _MISSES: Final = {
     "key": RisuReason.NO_MATCH,

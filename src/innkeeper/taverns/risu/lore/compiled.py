@@ -7,7 +7,7 @@ compares a key with what stands between single blanks. Both are sets of numbers 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -22,6 +22,7 @@ from innkeeper.text.javascript.values import strip
 _COMMENTS: Final = re.compile(r"\{\{(?://|comment:)")
 _STEPS_AN_ENTRY: Final = 40
 _ENTRY_BYTES: Final = 4096
+_LISTED_BYTES: Final = 400
 _CHARACTERS_A_STEP: Final = 32
 
 
@@ -43,6 +44,8 @@ class ReadyEntry(msgspec.Struct, frozen=True, eq=False, gc=False):
     queries: tuple[KeyQuery, ...]
     full_words: bool
     parent: int = -1
+    is_plain: bool = False
+    """Whether its keys alone decide about it, in the window that all entries search and in other entries."""
 
     @property
     def source(self) -> str:
@@ -66,7 +69,8 @@ class ReadyLore:
         self._words: dict[str, int] = {}
         self.by_number: dict[int, list[int]] = {}
         self.always: list[int] = []
-        self._text_hits: dict[int, frozenset[int]] = {}
+        self._calls: dict[int, Mapping[int, Sequence[int]]] = {}
+        self.depths: set[float | None] = set()
         ids: dict[str, int] = {}
         self.entries = tuple(
             self._compiled(index, entry, entries, ids, full_words=full_words, keep_slash=keep_slash)
@@ -99,6 +103,7 @@ class ReadyLore:
         queries = [*head.queries, Query("key", _split(entry.key))]
         if entry.selective and entry.secondkey:
             queries.append(Query("secondary", _split(entry.secondkey)))
+        self.depths.add(head.scan_depth)
         compiled = ReadyEntry(
             index=index,
             entry=entry,
@@ -108,6 +113,10 @@ class ReadyLore:
             ),
             full_words=words,
             parent=parent,
+            is_plain=len(queries) == 1
+            and head.scan_depth is None
+            and head.searches_recursion
+            and not (head.conditions or head.forces or entry.use_regex or entry.always_active or entry.mode == CHILD),
         )
         if entry.always_active or entry.use_regex or head.forces or compiled.draws:
             self.always.append(index)
@@ -127,11 +136,13 @@ class ReadyLore:
         texts = [key.lower() if words else key.lower().replace(" ", "") for key in keys]
         return KeyQuery(query, keys, tuple(2 * numbers.setdefault(text, len(numbers)) + kind for text in texts))
 
-    def hits_of(self, entry: ReadyEntry) -> frozenset[int]:
-        """Return the numbers of the keys that the text of an entry holds."""
-        if entry.index not in self._text_hits:
-            self._text_hits[entry.index] = self.hits(entry.head.text)
-        return self._text_hits[entry.index]
+    def calls_of(self, entry: ReadyEntry) -> Mapping[int, Sequence[int]]:
+        """The numbers of the keys that the text of an entry holds, each with the entries that search for it."""
+        known = self._calls.get(entry.index)
+        if known is None:
+            hits = self.hits(entry.head.text)
+            known = self._calls[entry.index] = {number: self.by_number.get(number, ()) for number in hits}
+        return known
 
     def hits(self, text: str) -> frozenset[int]:
         """Return the numbers of the keys that a text holds."""
@@ -141,6 +152,18 @@ class ReadyLore:
         if self._words:
             hits.update(2 * self._words[word] + 1 for word in self._words.keys() & lowered.split(" "))
         return frozenset(hits)
+
+    def hits_of_message(self, text: str) -> frozenset[int]:
+        """The same for a message, which the next scan searches again."""
+        key = (id(self), text)
+        known = _HITS.get(key)
+        if known is None:
+            return _HITS.put(key, self.hits(text), 2 * len(text), alive=self)
+        charge("lore", 2 * (1 + len(text) // _CHARACTERS_A_STEP))
+        return known
+
+
+_HITS: Final[BoundedCache[tuple[int, str], frozenset[int]]] = BoundedCache()
 
 
 def searched_text(text: str) -> str:
@@ -175,18 +198,20 @@ def _regex(key: str, *, keep_slash: bool) -> RegexKey | None:
     return RegexKey(body[1:], flags)
 
 
-_COMPILED: Final[BoundedCache[object, ReadyLore]] = BoundedCache(items=16, size=128 * 1024 * 1024)
+_COMPILED: Final[BoundedCache[object, ReadyLore]] = BoundedCache(items=32, size=128 * 1024 * 1024)
 
 
 def compile_lore(entries: Iterable[LoreEntry], *, full_words: bool = False, keep_slash: bool = False) -> ReadyLore:
     """The compiled form of these entries under these settings; kept by their content, and charged each time alike."""
     listed = tuple(entries)
     charge("lore", _STEPS_AN_ENTRY * len(listed))
-    key = (listed, full_words, keep_slash)
-    known = _COMPILED.get(key)
+    same, key = (id(listed), full_words, keep_slash), (listed, full_words, keep_slash)
+    known = _COMPILED.get(same) or _COMPILED.get(key)
     if known is None:
         known = ReadyLore(listed, full_words=full_words, keep_slash=keep_slash)
         size = known.index.size + sum([_ENTRY_BYTES + 4 * len(entry.content) for entry in listed])
         known = _COMPILED.put(key, known, size)
+    # the same list again is found by its identity: to compare entries takes longer than to scan a short chat
+    _COMPILED.put(same, known, _LISTED_BYTES * len(listed), alive=listed)
     charge("lore", known.index.work)
     return known

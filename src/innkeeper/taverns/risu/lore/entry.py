@@ -10,6 +10,7 @@ import msgspec
 from innkeeper.content.entry import LorebookEntry, LorePosition, SelectiveLogic, Spelling
 from innkeeper.content.json.record import as_flag
 from innkeeper.content.lorebook import Lorebook
+from innkeeper.prompt.bounded_cache import BoundedCache
 
 DEFAULT_ORDER: Final = 100
 CHILD: Final = "child"
@@ -45,13 +46,36 @@ def stored_entries(items: Any, book: str = "") -> Iterator[LoreEntry]:
             yield _stored(item, book, index)
 
 
-def book_entries(book: Lorebook, name: str = "") -> Iterator[LoreEntry]:
+def book_entries(book: Lorebook, name: str = "") -> tuple[LoreEntry, ...]:
     """The entries of a book. Those of RisuAI's own are read as stored, others as RisuAI imports them."""
-    for entry in book.entries:
-        if entry.spelling is Spelling.RISU:
-            yield _stored(entry.raw, name or book.name, entry.id)
-        else:
-            yield _imported(entry, name or book.name)
+    name = name or book.name
+    key = (id(book), name)
+    known = _BOOKS.get(key)
+    if known is not None:
+        return known
+    entries = tuple(
+        _stored(entry.raw, name, entry.id) if entry.spelling is Spelling.RISU else _imported(entry, name)
+        for entry in book.entries
+    )
+    return _BOOKS.put(key, entries, sum(_ENTRY_BYTES + 2 * len(entry.content) for entry in entries), alive=book)
+
+
+_ENTRY_BYTES: Final = 400
+_BOOKS: Final[BoundedCache[tuple[int, str], tuple[LoreEntry, ...]]] = BoundedCache(items=64)
+"""The entries of books, by the books' identity: they are frozen, and the same in the next build."""
+
+
+def shown_entries(entries: tuple[LoreEntry, ...]) -> list[Mapping[str, Any]]:
+    """The entries as macros print them."""
+    return _SHOWN.get(id(entries)) or _SHOWN.put(
+        id(entries),
+        [{"key": entry.key, "comment": entry.comment, "content": entry.content} for entry in entries],
+        _ENTRY_BYTES * len(entries),
+        alive=entries,
+    )
+
+
+_SHOWN: Final[BoundedCache[int, list[Mapping[str, Any]]]] = BoundedCache(items=16)
 
 
 def _stored(item: Mapping[str, Any], book: str, uid: int | str) -> LoreEntry:

@@ -24,6 +24,25 @@ class ActiveLore(msgspec.Struct, frozen=True, kw_only=True):
     priority: float
     tokens: int
     injection: LoreInjection | None = None
+    name: str = ""
+    """How the log calls its text."""
+
+    @classmethod
+    def of(cls, entry: ReadyEntry, tokens: int) -> ActiveLore:
+        """An entry that fires, whose text has so many tokens."""
+        head, order = entry.head, entry.entry.insertorder
+        return cls(
+            compiled=entry,
+            text=head.text,
+            position=head.position,
+            depth=head.depth,
+            role=head.role,
+            order=order,
+            priority=order if head.priority is None else head.priority,
+            tokens=tokens,
+            injection=head.injection,
+            name=f"lorebook {entry.source}",
+        )
 
     @property
     def source(self) -> str:
