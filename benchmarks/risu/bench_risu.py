@@ -41,7 +41,7 @@ def _turns(depth: int, *, recursive: bool) -> Callable[[], object]:
     book = {"name": "book", **settings, "entries": [entry(number) for number in range(ENTRIES)]}
     history = [{"role": ("user", "assistant")[number % 2], "content": text(60)} for number in range(MESSAGES)]
     session = Session(
-        tavern="risu",
+        {"tavern": "risu"},
         character={"name": "Mara", "description": "{{char}} keeps the light.", "character_book": book},
         history=history,
         model="gpt4o",
