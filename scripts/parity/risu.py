@@ -13,7 +13,7 @@ from innkeeper.prompt.determinism import Clock, Mulberry32
 from innkeeper.taverns.risu.scripts import ScriptRunner, read_scripts
 from innkeeper.taverns.risu.stored import RisuSettings, StoredCharacter, module_list, read_stored
 from innkeeper.taverns.risu.triggers.run import run_triggers
-from innkeeper.taverns.risu.triggers.trigger import TriggerInputs, read_triggers
+from innkeeper.taverns.risu.triggers.state import TriggerInputs, read_triggers
 from scripts.parity.case import Case
 
 _SEED: Final = 42
@@ -75,7 +75,7 @@ def scope_of(room: Room, **more: Any) -> CbsScope:
         "global_note": db["globalNote"],
         "greeting": char["firstMessage"] if index == -1 else char["alternateGreetings"][index],
         "greeting_index": index,
-        "lorebook": [
+        "lorebook": lambda: [
             *char["globalLore"],
             *chat["localLore"],
             *(entry for module in modules for entry in module.get("lorebook") or ()),

@@ -15,10 +15,19 @@ import msgspec
 
 from innkeeper.macros.cbs.blocks import OpenBlock, block_of, legacy_block
 from innkeeper.macros.cbs.calculation import calculate
-from innkeeper.macros.cbs.functions import application, chat, display, draws, encoding, lists, moments, numbers, texts
-from innkeeper.macros.cbs.functions import variables as variable_functions
-from innkeeper.macros.cbs.limits import MAX_CALLS, MAX_CHARACTERS, MAX_OPEN, exceeded
-from innkeeper.macros.cbs.run import UNDEFINED, CbsCall, CbsRun, Function, Result, ThrownError
+from innkeeper.macros.cbs.functions import application, chat, display, draws, lists, moments, numbers, texts
+from innkeeper.macros.cbs.run import (
+    MAX_CALLS,
+    MAX_CHARACTERS,
+    MAX_OPEN,
+    UNDEFINED,
+    CbsCall,
+    CbsRun,
+    Function,
+    Result,
+    ThrownError,
+    exceeded,
+)
 from innkeeper.macros.cbs.scope import CbsScope
 from innkeeper.prompt.text import shorten
 from innkeeper.text.javascript.substitution import replaced
@@ -36,12 +45,10 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     **chat.FUNCTIONS,
     **display.FUNCTIONS,
     **draws.FUNCTIONS,
-    **encoding.FUNCTIONS,
     **lists.FUNCTIONS,
     **moments.FUNCTIONS,
     **numbers.FUNCTIONS,
     **texts.FUNCTIONS,
-    **variable_functions.FUNCTIONS,
 }
 """Each function by each of its names, in small letters without blanks, ``_`` and ``-``."""
 
@@ -59,7 +66,7 @@ class Expanded(msgspec.Struct, frozen=True):
 
 
 def expand(text: str, scope: CbsScope) -> Expanded:
-    """Expand the tags and blocks of a text. Raises `MacroLimitError` where it goes beyond `innkeeper.macros.cbs.limits`.
+    """Expand the tags and blocks of a text. Raises `MacroLimitError` where it goes beyond `innkeeper.macros.cbs.run`.
 
     >>> expand("{{char}} has {{calc::2*3}}", CbsScope(char="Sable")).text
     'Sable has 6'

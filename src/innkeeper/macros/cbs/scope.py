@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, tzinfo
 from typing import Any, Final
 
@@ -74,8 +74,8 @@ class CbsScope(msgspec.Struct, frozen=True, kw_only=True):
     """The greeting in use, not expanded."""
     greeting_index: int = -1
     """-1 for the first message, else the index of an alternate greeting."""
-    lorebook: Sequence[Mapping[str, Any]] = ()
-    """The entries of character, chat and modules, as they are stored."""
+    lorebook: Callable[[], Sequence[Mapping[str, Any]]] = tuple
+    """Gives the entries of character, chat and modules, as they are stored."""
     messages: Sequence[Mapping[str, Any]] = ()
     """The chat's messages as they are stored: ``role`` (user, char), ``data``, ``time`` in milliseconds."""
     character_id: str = ""

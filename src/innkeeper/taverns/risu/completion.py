@@ -6,14 +6,16 @@ begins with the mark of Llama 3, and Gemma gets system messages as the user's, n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from innkeeper.prompt.errors import UnknownNameError, UsageError
 from innkeeper.prompt.message import Message
+from innkeeper.prompt.typed.once import decode
 from innkeeper.text.javascript.values import strip
 
 PLAIN: Final = "plain"
@@ -43,63 +45,7 @@ class TextTemplate(msgspec.Struct, frozen=True, kw_only=True):
     joins: bool = False
 
 
-_CHATML: Final = TextTemplate(
-    user=("<|im_start|>user\n", "<|im_end|>\n"),
-    assistant=("<|im_start|>assistant\n", "<|im_end|>\n"),
-    system=("<|im_start|>system\n", "<|im_end|>\n"),
-    reply="<|im_start|>assistant\n",
-)
-TEMPLATES: Final[Mapping[str, TextTemplate]] = {
-    "llama3": TextTemplate(
-        user=("<|start_header_id|>user<|end_header_id|>\n\n", "<|eot_id|>"),
-        assistant=("<|start_header_id|>assistant<|end_header_id|>\n\n", "<|eot_id|>"),
-        system=("<|start_header_id|>system<|end_header_id|>\n\n", "<|eot_id|>"),
-        start="<|begin_of_text|>",
-        reply="<|start_header_id|>assistant<|end_header_id|>\n\n",
-        strips=True,
-    ),
-    "llama2": TextTemplate(
-        user=("<|begin_of_text|>[INST] ", " [/INST]"),
-        assistant=(" ", " "),
-        system=("<<SYS>>\n", "\n<</SYS>>\n\n"),
-        folds_system=True,
-        strips=True,
-        turns=True,
-    ),
-    "chatml": _CHATML,
-    "gpt2": _CHATML,
-    "gemma": TextTemplate(
-        user=("<start_of_turn>user\n", "<end_of_turn>\n"),
-        assistant=("<start_of_turn>model\n", "<end_of_turn>\n"),
-        reply="<start_of_turn>model\n",
-        has_system=False,
-        strips=True,
-        turns=True,
-    ),
-    "mistral": TextTemplate(user=(" [INST] ", " [/INST]"), assistant=(" ", " "), has_system=False, joins=True),
-    "vicuna": TextTemplate(
-        user=("USER: ", "\n"),
-        assistant=("ASSISTANT: ", "</s>\n"),
-        system=("", "\n\n"),
-        reply="ASSISTANT:",
-        default_system="A chat between a curious user and an artificial intelligence assistant. The assistant gives "
-        "helpful, detailed, and polite answers to the user's questions.",
-    ),
-    "alpaca": TextTemplate(
-        user=("### Instruction:\n", "\n\n"),
-        assistant=("### Response:\n", "\n\n"),
-        system=("", "\n\n"),
-        reply="### Response:\n",
-        default_system="Below is an instruction that describes a task. "
-        "Write a response that appropriately completes the request.",
-    ),
-    "ooba": TextTemplate(
-        user=("### Input: ", ""),
-        assistant=("### Response: ", ""),
-        system=("### Instruction: ", ""),
-        reply="### Response:",
-    ),
-}
+TEMPLATES: Final = decode(Path(__file__).with_name("templates.json").read_bytes(), dict[str, TextTemplate])
 """RisuAI's templates by name; the marks and default texts are those of the models' makers."""
 
 

@@ -42,10 +42,3 @@ class CbsExpander:
                 self._reported.add(note)
                 self._report(note)
         return expanded.text
-
-    def with_(self, **changes: Any) -> CbsExpander:
-        """The expander with other fields of its scope; variables are the same."""
-        other = CbsExpander(self.scope, self.variables, self._report)
-        other.scope = msgspec.structs.replace(self.scope, **changes)
-        other._reported = self._reported
-        return other

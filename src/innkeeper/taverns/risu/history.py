@@ -15,12 +15,11 @@ from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import LimitError
 from innkeeper.taverns.risu.inputs import RisuInputs
-from innkeeper.taverns.risu.line import OPEN, PromptLine, line, split_thoughts
+from innkeeper.taverns.risu.line import OPEN, TYPED, PromptLine, RisuMessage, line, split_thoughts
 from innkeeper.taverns.risu.lore.compiled import without_tags
-from innkeeper.taverns.risu.messages import TYPED, RisuMessage
 from innkeeper.taverns.risu.request_flags import SLOT
 from innkeeper.taverns.risu.triggers.run import run_triggers
-from innkeeper.taverns.risu.triggers.trigger import TriggerInputs
+from innkeeper.taverns.risu.triggers.state import TriggerInputs
 from innkeeper.text.javascript.values import strip, strip_start
 
 NEW_CHAT: Final = "[Start a new chat]"
@@ -30,6 +29,7 @@ UNKNOWN_SPEAKER: Final = "Unknown Character"
 GROUP_TEMPLATE: Final = "<{{char}}'s Message>\n{{slot}}\n</{{char}}'s Message>"
 _INLAYS: Final = re.compile(r"\{\{(?:inlay|inlayed|inlayeddata)::")
 _ASSET_PROMPTS: Final = re.compile(r"\{\{asset_?prompt::", re.IGNORECASE)
+_ROLE: Final = {"char": "assistant"}
 _ROLES: Final = ("user", "assistant", "system")
 _EXAMPLES: Final = Origin(OriginAsset.CHARACTER, "mes_example")
 _ENGINE: Final = Origin(OriginAsset.ENGINE, "history")
@@ -162,24 +162,28 @@ def greeting_lines(inputs: RisuInputs) -> list[PromptLine]:
 def message_lines(inputs: RisuInputs, messages: Sequence[RisuMessage]) -> list[PromptLine]:
     """The messages of the chat that are not left out, each with its thoughts beside it."""
     shown = [message for message in messages if not message.disabled]
-    as_written = not (inputs.group or inputs.prompts.send_name or inputs.rewrites_history)
-    lines = []
-    for index, message in enumerate(shown):
-        known = _LINES.get(id(message)) if as_written else None
-        if known is None:
-            known = _message_line(inputs, message, index, len(shown))
-            if as_written and "{{" not in message.data and OPEN not in message.data:
-                _LINES.put(id(message), known, len(message.data), alive=message)
-        lines.append(known)
-    return lines
+    as_written = not (inputs.group or inputs.prompts.send_name or inputs.has_scripts("editprocess"))
+    if not as_written:
+        return [_message_line(inputs, message, index, len(shown)) for index, message in enumerate(shown)]
+    return [
+        _LINES.get(id(message)) or _plain_line(message) or _message_line(inputs, message, index, len(shown))
+        for index, message in enumerate(shown)
+    ]
 
 
 _LINES: Final[BoundedCache[int, PromptLine]] = BoundedCache()
 """The lines of messages that are sent as they are written, by the messages' identity."""
 
 
+def _plain_line(message: RisuMessage) -> PromptLine | None:
+    if "{{" in message.data or OPEN in message.data:
+        return None
+    plain = _line_of(message, _ROLE.get(message.role, message.role), message.data, message.thoughts)
+    return _LINES.put(id(message), plain, len(message.data), alive=message)
+
+
 def _message_line(inputs: RisuInputs, message: RisuMessage, index: int, count: int) -> PromptLine:
-    role = {"char": "assistant"}.get(message.role, message.role)
+    role = _ROLE.get(message.role, message.role)
     if message.role not in ("char", "user"):
         return _line_of(message, role, message.data, message.thoughts)
     edited = inputs.edit(message.data, index, message.role)

@@ -34,8 +34,8 @@ from innkeeper.taverns.risu.imports import (
     stored_character,
     whole_preset,
 )
-from innkeeper.taverns.risu.lore.entry import LoreEntry, book_entries, shown_entries, stored_entries
-from innkeeper.taverns.risu.messages import RisuMessage, read_messages
+from innkeeper.taverns.risu.line import RisuMessage, read_messages
+from innkeeper.taverns.risu.lore.entry import LoreEntry, book_entries, stored_entries
 from innkeeper.taverns.risu.scripts import RewrittenText, ScriptRunner, read_scripts
 from innkeeper.taverns.risu.stored import (
     Card,
@@ -47,7 +47,7 @@ from innkeeper.taverns.risu.stored import (
     read_stored,
     stored_names,
 )
-from innkeeper.taverns.risu.triggers.trigger import Trigger, read_triggers
+from innkeeper.taverns.risu.triggers.state import Trigger, read_triggers
 
 _LARGEST: Final = {"gpt35": 4_000, "gpt35_16k": 16_000, "gpt4": 8_000, "deepai": 3_000}
 """Windows of old models, in tokens, whatever the settings say."""
@@ -96,7 +96,7 @@ class RisuInputs:
 
     def edit(self, text: str, index: int, role: str, mode: str = "editprocess") -> RewrittenText:
         """What the scripts of a mode make of a text: a message of this index, or the greeting (-1)."""
-        if not self._has_scripts(mode):
+        if not self.has_scripts(mode):
             return RewrittenText(text)
         scope = msgspec.structs.replace(
             self.expand.scope, chat_index=index, role=role, chat_role=role, is_first_message=index < 0
@@ -107,13 +107,9 @@ class RisuInputs:
             self.notes.append(Note(NoteKind.LIMIT, error.message))
             return RewrittenText(text)
 
-    def _has_scripts(self, mode: str) -> bool:
+    def has_scripts(self, mode: str) -> bool:
+        """Whether scripts of a mode are run."""
         return any(script.mode == mode for script in self.scripts.scripts)
-
-    @property
-    def rewrites_history(self) -> bool:
-        """Whether scripts are run on the messages of the history."""
-        return self._has_scripts("editprocess")
 
     @property
     def model(self) -> str:
@@ -145,7 +141,7 @@ def read_inputs(state: State) -> RisuInputs:
     scope = msgspec.structs.replace(
         scope,
         greeting=character.greeting(chat.fm_index) if greeting is None else greeting,
-        lorebook=shown_entries(entries),
+        lorebook=lambda: [{name: getattr(each, name) for name in ("key", "comment", "content")} for each in entries],
         messages=[message.stored for message in messages],
         modules={
             str(module["namespace"]): names_of(module.get("assets")) for module in modules if module.get("namespace")

@@ -11,9 +11,9 @@ from innkeeper.prompt.block import Origin, OriginAsset
 from innkeeper.prompt.build import start
 from innkeeper.taverns.risu.history import triggered
 from innkeeper.taverns.risu.inputs import read_inputs
-from innkeeper.taverns.risu.messages import RisuMessage
+from innkeeper.taverns.risu.line import RisuMessage
 from innkeeper.taverns.risu.triggers.run import run_triggers
-from innkeeper.taverns.risu.triggers.trigger import TriggerInputs
+from innkeeper.taverns.risu.triggers.state import TriggerInputs
 from innkeeper.taverns.tavern import ReplyScripts, ScriptedText
 from innkeeper.text.javascript.values import strip
 

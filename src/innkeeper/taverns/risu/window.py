@@ -43,16 +43,14 @@ class LineCounter:
 
     def line(self, item: PromptLine) -> int:
         """The tokens of one message, counted once."""
-        known = self._known.get(id(item))
-        if known is None:  # the line is kept with its count: as long as it lives, no other can get its id
-            known = self._known[id(item)] = item, self._counted(item)
-        return known[1]
-
-    def _counted(self, item: PromptLine) -> int:
+        if id(item) in self._known:
+            return self._known[id(item)][1]
         tokens = self._count(item.content) + (_GPT_OVERHEAD if self._is_gpt else _OVERHEAD)
         if item.name and not self._is_gpt:
             tokens += self._count(item.name) + _NAME_OVERHEAD
-        return tokens + MEDIA_TOKENS * len(item.attachments)
+        tokens += MEDIA_TOKENS * len(item.attachments)
+        self._known[id(item)] = item, tokens  # as long as the line lives, no other can get its id
+        return tokens
 
     def lines(self, items: Iterable[PromptLine]) -> int:
         """The tokens of messages."""

@@ -14,7 +14,7 @@ from innkeeper.prompt.errors import LimitError
 from innkeeper.prompt.note import NoteKind
 from innkeeper.taverns.risu.triggers import chat, values
 from innkeeper.taverns.risu.triggers.run import run_triggers
-from innkeeper.taverns.risu.triggers.trigger import TriggerInputs
+from innkeeper.taverns.risu.triggers.state import TriggerInputs
 from scripts.parity.case import Case as ParityCase
 from scripts.parity.case import load_cases
 from scripts.parity.run import CaseVerdict, run_case

@@ -7,7 +7,7 @@ from typing import Any
 
 from innkeeper.macros.cbs import CbsScope
 from innkeeper.taverns.risu.triggers.run import run_triggers
-from innkeeper.taverns.risu.triggers.trigger import TriggerInputs, TriggerOutcome, read_triggers
+from innkeeper.taverns.risu.triggers.state import TriggerInputs, TriggerOutcome, read_triggers
 
 CHAT = ({"role": "user", "data": "Where is the pier?"}, {"role": "char", "data": "North, past the light."})
 

@@ -96,7 +96,7 @@ FUNCTIONS: Final[Mapping[str, Function]] = by_alias(
         "mainprompt systemprompt": _field("main_prompt"),
         "jb jailbreak": _field("jailbreak"),
         "globalnote systemnote ujb": _field("global_note"),
-        "lorebook worldinfo": lambda call: list_text(call, [json_text(entry) for entry in call.scope.lorebook]),
+        "lorebook worldinfo": lambda call: list_text(call, [json_text(entry) for entry in call.scope.lorebook()]),
         "previouscharchat lastcharmessage": previous_char_message,
         "previoususerchat lastusermessage": previous_user_message,
         "lastmessage": last_message,

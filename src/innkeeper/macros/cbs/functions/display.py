@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from innkeeper.macros.cbs.escapes import BRACES
-from innkeeper.macros.cbs.functions.encoding import decoded_base64
-from innkeeper.macros.cbs.limits import MAX_CHARACTERS, checked
-from innkeeper.macros.cbs.run import CbsCall, Function, Result, ThrownError, by_alias
+from innkeeper.macros.cbs.functions.texts import decoded_base64
+from innkeeper.macros.cbs.run import MAX_CHARACTERS, CbsCall, Function, Result, ThrownError, by_alias, checked
 
 _HTML: Final = str.maketrans({'"': "&quot;", "'": "&#39;", "<": "&lt;", ">": "&gt;"})
 

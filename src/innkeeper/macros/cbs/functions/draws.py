@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from innkeeper.macros.cbs.limits import MAX_DICE, checked
-from innkeeper.macros.cbs.run import CbsCall, Function, Result, by_alias
+from innkeeper.macros.cbs.run import MAX_DICE, CbsCall, Function, Result, by_alias, checked
 from innkeeper.text.javascript.random_numbers import word_chance
 from innkeeper.text.javascript.values import number_text, to_number, units_of
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from innkeeper.macros.cbs.blocks import parse_list
-from innkeeper.macros.cbs.limits import MAX_ITEMS, checked, exceeded
-from innkeeper.macros.cbs.run import CbsCall, Function, Result, ThrownError, by_alias
+from innkeeper.macros.cbs.run import MAX_ITEMS, CbsCall, Function, Result, ThrownError, by_alias, checked, exceeded
 from innkeeper.text.javascript.values import json_text, number_text, parse_json, text_of, to_number
 
 _SEPARATOR: Final = "\\u003A\\u003A"

@@ -21,8 +21,7 @@ from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.determinism import RandomStream
 from innkeeper.taverns.risu.lore.compiled import KeyQuery, ReadyEntry, ReadyLore
 from innkeeper.taverns.risu.lore.entry import CHILD
-from innkeeper.taverns.risu.lore.ranking import ActiveLore, in_order, within_budget
-from innkeeper.taverns.risu.lore.verdicts import RisuReason
+from innkeeper.taverns.risu.lore.ranking import ActiveLore, RisuReason, in_order, within_budget
 from innkeeper.text.javascript.random_numbers import word_chances
 from innkeeper.text.javascript.values import number_text
 from innkeeper.text.jsregex import RegexRunner

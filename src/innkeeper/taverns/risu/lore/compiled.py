@@ -52,11 +52,6 @@ class ReadyEntry(msgspec.Struct, frozen=True, eq=False, gc=False):
         """Its name, by which injections and the log call it."""
         return self.entry.comment or f"lorebook {self.index}"
 
-    @property
-    def draws(self) -> bool:
-        """Whether each look at it draws a number."""
-        return any(condition.name == "probability" for condition in self.head.conditions)
-
 
 class ReadyLore:
     """The entries in order, the index over their keys, and by each key's number the entries that search for it.
@@ -118,7 +113,8 @@ class ReadyLore:
             and head.searches_recursion
             and not (head.conditions or head.forces or entry.use_regex or entry.always_active or entry.mode == CHILD),
         )
-        if entry.always_active or entry.use_regex or head.forces or compiled.draws:
+        draws = any(condition.name == "probability" for condition in head.conditions)
+        if entry.always_active or entry.use_regex or head.forces or draws:
             self.always.append(index)
         for number in {number for query in compiled.queries for number in query.numbers}:
             self.by_number.setdefault(number, []).append(index)

@@ -65,19 +65,6 @@ _BOOKS: Final[BoundedCache[tuple[int, str], tuple[LoreEntry, ...]]] = BoundedCac
 """The entries of books, by the books' identity: they are frozen, and the same in the next build."""
 
 
-def shown_entries(entries: tuple[LoreEntry, ...]) -> list[Mapping[str, Any]]:
-    """The entries as macros print them."""
-    return _SHOWN.get(id(entries)) or _SHOWN.put(
-        id(entries),
-        [{"key": entry.key, "comment": entry.comment, "content": entry.content} for entry in entries],
-        _ENTRY_BYTES * len(entries),
-        alive=entries,
-    )
-
-
-_SHOWN: Final[BoundedCache[int, list[Mapping[str, Any]]]] = BoundedCache(items=16)
-
-
 def _stored(item: Mapping[str, Any], book: str, uid: int | str) -> LoreEntry:
     order = item.get("insertorder")
     return LoreEntry(

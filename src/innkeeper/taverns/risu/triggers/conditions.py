@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import ge, gt, le, lt
 from typing import Any, Final
 
-from innkeeper.macros.cbs.conditions import is_true
+from innkeeper.macros.cbs.blocks import is_true
 from innkeeper.macros.cbs.scope import data_of
 from innkeeper.taverns.risu.triggers.state import TriggerState
 from innkeeper.text.javascript.values import parse_json, to_number

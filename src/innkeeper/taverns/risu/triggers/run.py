@@ -13,8 +13,14 @@ from innkeeper.prompt.errors import LimitError
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.taverns.risu.triggers import chat, values
 from innkeeper.taverns.risu.triggers.conditions import all_hold, compares
-from innkeeper.taverns.risu.triggers.state import MAX_TRIGGER_CALLS, Operands, TriggerState
-from innkeeper.taverns.risu.triggers.trigger import Trigger, TriggerInputs, TriggerOutcome
+from innkeeper.taverns.risu.triggers.state import (
+    MAX_TRIGGER_CALLS,
+    Operands,
+    Trigger,
+    TriggerInputs,
+    TriggerOutcome,
+    TriggerState,
+)
 from innkeeper.text.javascript.values import to_number
 
 _NESTED_RUNS: Final = 10

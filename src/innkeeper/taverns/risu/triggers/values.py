@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from innkeeper.macros.cbs.calculation import calculate, divided, remainder
-from innkeeper.macros.cbs.limits import MAX_ITEMS, checked
+from innkeeper.macros.cbs.run import MAX_ITEMS, checked
 from innkeeper.taverns.risu.triggers.conditions import slice_of
 from innkeeper.taverns.risu.triggers.state import Operands, TriggerState
 from innkeeper.text.javascript.substitution import replaced
