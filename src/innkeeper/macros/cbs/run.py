@@ -1,4 +1,4 @@
-"""Run: the state of one expansion (variables, functions, what it has spent), its limits, and `CbsCall`, a tag and its arguments."""
+"""Run: the state of one expansion (variables, functions, what it has spent), its limits, and `CbsCall`, a tag and its values."""
 
 from __future__ import annotations
 

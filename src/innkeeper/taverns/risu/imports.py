@@ -131,11 +131,9 @@ _LISTS: Final = ("prompts", "prompt_order")
 def file_kind(content: Any) -> str:
     """What RisuAI takes a JSON file of SillyTavern for, by the fields it has; ``NOTSUPPORTED`` for any other."""
     fields = content if isinstance(content, Mapping) else {}
-
-    def has(name: str) -> bool:
-        return isinstance(fields.get(name), list | tuple) if name in _LISTS else fields.get(name) is not None
-
-    return next((kind for kind, names in _KINDS.items() if all(map(has, names))), "NOTSUPPORTED")
+    has = {name for name in fields if fields[name] is not None}
+    has -= {name for name in _LISTS if not isinstance(fields.get(name), list | tuple)}
+    return next((kind for kind, names in _KINDS.items() if has.issuperset(names)), "NOTSUPPORTED")
 
 
 def _card(prompt: PromptItem) -> dict[str, Any] | None:

@@ -1,14 +1,4 @@
-"""The steps of the risu tavern, in their order.
-
-- ``prepare``: the request's assets as RisuAI's objects; the macros of the chat, which may write variables.
-- ``lore``: which entries fire.
-- ``sections``: the named parts of the prompt.
-- ``history``: the chat as lines, with scripts and triggers.
-- ``memory``: a summary for the oldest messages, or the oldest left out for want of room.
-- ``assembly``: the cards of the template, or the sections in their order; entries at depths.
-- ``request_flags``: what the model needs otherwise: where system messages may stand, whether roles alternate.
-- ``plan_assembly``: each line a block that says where it came from.
-"""
+"""The steps of the risu tavern, in their order (`docs/taverns/risu.md` says what each does)."""
 
 from __future__ import annotations
 

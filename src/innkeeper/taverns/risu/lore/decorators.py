@@ -155,16 +155,6 @@ def _set(field: str, value: object = ..., known: Callable[[str], bool] = bool) -
     return take
 
 
-def _number(field: str) -> Callable[[Decorators, str], bool]:
-    """Set a field to a number, or to NaN."""
-
-    def take(read: Decorators, argument: str) -> bool:
-        setattr(read, field, parse_int(argument))
-        return True
-
-    return take
-
-
 _INJECTIONS: Final[dict[str, dict[str, object]]] = {
     "inject_lore": {"location": ..., "lore": True},
     "inject_at": {"location": ..., "lore": False},
@@ -180,8 +170,8 @@ _OTHERS: Final[dict[str, Callable[[Decorators, str], bool]]] = {
     "reverse_depth": _depth("reverse_depth"),
     "position": _set("position", known=lambda name: name in _POSITIONS or name.startswith("pt_")),
     "role": _set("role", known=_ROLES.__contains__),
-    "scan_depth": _number("scan_depth"),
-    "priority": _number("priority"),
+    "scan_depth": lambda read, argument: setattr(read, "scan_depth", parse_int(argument)) is None,
+    "priority": lambda read, argument: setattr(read, "priority", parse_int(argument)) is None,
     "ignore_on_max_context": _set("priority", float(_LAST_PRIORITY)),
     "match_full_word": _set("full_words", value=True),
     "match_partial_word": _set("full_words", value=False),
