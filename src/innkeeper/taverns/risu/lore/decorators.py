@@ -99,10 +99,9 @@ def _read(read: Decorators, name: str, arguments: Sequence[str]) -> bool:
     first = arguments[0] if arguments else ""
     if name in _CONDITIONS:
         number = parse_int(first)
-        if not math.isnan(number) or name == "probability":
-            read.conditions.append(Condition(name, number))
-            return True
-        return False
+        is_taken = not math.isnan(number) or name == "probability"
+        read.conditions += [Condition(name, number)] * is_taken
+        return is_taken
     if name in _QUERIES:
         excludes, every = _QUERIES[name]
         read.queries.append(Query(name, tuple(arguments), excludes, every))
@@ -110,6 +109,9 @@ def _read(read: Decorators, name: str, arguments: Sequence[str]) -> bool:
     if name in _FORCES:
         read.forces.append(_FORCES[name])
         return name in ("activate", "dont_activate")
+    if name in ("scan_depth", "priority"):
+        setattr(read, name, parse_int(first))
+        return True
     if name in _INJECTIONS:
         text = " ".join(arguments)
         changes = {field: text if value is ... else value for field, value in _INJECTIONS[name].items()}
@@ -170,8 +172,6 @@ _OTHERS: Final[dict[str, Callable[[Decorators, str], bool]]] = {
     "reverse_depth": _depth("reverse_depth"),
     "position": _set("position", known=lambda name: name in _POSITIONS or name.startswith("pt_")),
     "role": _set("role", known=_ROLES.__contains__),
-    "scan_depth": lambda read, argument: setattr(read, "scan_depth", parse_int(argument)) is None,
-    "priority": lambda read, argument: setattr(read, "priority", parse_int(argument)) is None,
     "ignore_on_max_context": _set("priority", float(_LAST_PRIORITY)),
     "match_full_word": _set("full_words", value=True),
     "match_partial_word": _set("full_words", value=False),
