@@ -9,7 +9,7 @@ import httpx
 
 from innkeeper.inference import RouteClient
 from innkeeper.inference.batches.batch import BatchWire
-from innkeeper.inference.batches.wires import batches_of
+from innkeeper.inference.batches.wires import GeminiBatches, batches_of
 from innkeeper.inference.routing.route import Route
 
 MOMENT = 1_768_478_400
@@ -221,8 +221,7 @@ class FakeGemini(FakeBatches):
         self.keys.add(request.headers["x-goog-api-key"])
         if method == "POST" and path.endswith(":batchGenerateContent"):
             asked = json.loads(request.content)["batch"]
-            requests = asked["input_config"]["requests"]["requests"]
-            pairs = [(each["metadata"]["key"], each["request"]) for each in requests]
+            pairs = self.pairs(asked["input_config"])
             return self._operation(self.created(asked["display_name"], pairs).replace("_", "es/"), look=False)
         if method == "GET" and path == "/batches":
             names = [batch.replace("_", "es/") for batch in reversed(self.batches)]
@@ -230,6 +229,10 @@ class FakeGemini(FakeBatches):
         if method == "GET" and path.startswith("/batches/"):
             return self._operation(path[1:], look=True)
         return None
+
+    def pairs(self, source: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+        """The names and bodies of a batch's requests."""
+        return [(each["metadata"]["key"], each["request"]) for each in source["requests"]["requests"]]
 
     def last(self, body: dict[str, Any]) -> str:
         """The last message of a request."""
@@ -247,14 +250,17 @@ class FakeGemini(FakeBatches):
         }
         if not over or self.outcome == "failed":
             return {"name": name, "metadata": facts, **({"error": {"message": "line 1 is no request"}} if over else {})}
+        return {"name": name, "metadata": facts, "done": True, "response": self.output(batch)}
+
+    def answered(self, batch: str) -> list[tuple[str, dict[str, Any]]]:
+        """The names of a batch's requests that were answered, with what became of each."""
         pairs = [(key, answer) for key, answer in self.results(batch) if answer not in {"expired", "cancelled"}]
-        answers = [{"metadata": {"key": key}, **self._answer(answer)} for key, answer in pairs]
-        return {
-            "name": name,
-            "metadata": facts,
-            "done": True,
-            "response": {"inlinedResponses": {"inlinedResponses": answers}},
-        }
+        return [(key, self._answer(answer)) for key, answer in pairs]
+
+    def output(self, batch: str) -> dict[str, Any]:
+        """What a batch that has ended has in the place of answers."""
+        answers = [{"metadata": {"key": key}, **answer} for key, answer in self.answered(batch)]
+        return {"inlinedResponses": {"inlinedResponses": answers}}
 
     def _answer(self, answer: str | int) -> dict[str, Any]:
         if isinstance(answer, int):
@@ -264,10 +270,49 @@ class FakeGemini(FakeBatches):
         return {"response": {"candidates": [candidate], "usageMetadata": usage}}
 
 
+class FakeGeminiFiles(FakeGemini):
+    """Gemini, with requests and answers in files."""
+
+    def wire(self, model: str = "m") -> BatchWire:
+        """A wire that takes every batch for one that is too large to have its requests in itself."""
+        made = super().wire(model)
+        assert isinstance(made, GeminiBatches)
+        made.most_inline = 0
+        return made
+
+    def page(self, method: str, path: str, request: httpx.Request) -> Any:
+        """Files, beside the operations."""
+        if (method, path) == ("POST", "/upload/v1beta/files"):
+            assert request.headers["x-goog-upload-protocol"] == "multipart"
+            boundary = request.headers["content-type"].partition("boundary=")[2].encode()
+            _, about, lines, end = request.content.split(b"--" + boundary)
+            assert (json.loads(about.partition(b"\r\n\r\n")[2])["file"]["mime_type"], end) == (
+                "application/jsonl",
+                b"--\r\n",
+            )
+            file = f"files/in-{len(self.files) + 1}"
+            self.files[file] = lines.partition(b"\r\n\r\n")[2].removesuffix(b"\r\n")
+            return {"file": {"name": file}}
+        if method == "GET" and path.startswith("/download/v1beta/files/out-"):
+            assert (path.endswith(":download"), request.url.query) == (True, b"alt=media")
+            batch = path.partition("out-")[2].removesuffix(":download")
+            return _lines({"key": key, **answer} for key, answer in self.answered(batch))
+        return super().page(method, path, request)
+
+    def pairs(self, source: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+        """Those of an uploaded file."""
+        lines = [json.loads(line) for line in self.files[source["file_name"]].splitlines()]
+        return [(line["key"], line["request"]) for line in lines]
+
+    def output(self, batch: str) -> dict[str, Any]:
+        """The name of a file."""
+        return {"responsesFile": f"files/out-{batch}"}
+
+
 def chat(text: str) -> dict[str, Any]:
     """A chat completion."""
     choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
     return {"id": "c", "model": "m", "choices": [choice], "usage": {"prompt_tokens": 12, "completion_tokens": 100}}
 
 
-FAKES: tuple[type[FakeBatches], ...] = (FakeOpenAI, FakeAnthropic, FakeGemini)
+FAKES: tuple[type[FakeBatches], ...] = (FakeOpenAI, FakeAnthropic, FakeGemini, FakeGeminiFiles)

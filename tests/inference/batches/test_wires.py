@@ -16,12 +16,12 @@ from innkeeper.inference.errors import (
 )
 from innkeeper.inference.routing.route import Route
 from innkeeper.prompt import ProviderError, UsageError
-from tests.inference.batches.providers import FAKES, MOMENT, FakeBatches, FakeGemini, FakeOpenAI
+from tests.inference.batches.providers import FAKES, MOMENT, FakeBatches, FakeGemini, FakeGeminiFiles, FakeOpenAI
 
 
 def body(kind: type[FakeBatches], text: str) -> dict[str, Any]:
     """A request with one message."""
-    if kind is FakeGemini:
+    if issubclass(kind, FakeGemini):
         return {"contents": [{"role": "user", "parts": [{"text": text}]}]}
     return {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": text}]}
 
@@ -48,7 +48,7 @@ def test_from_requests_to_answers(kind: type[FakeBatches]) -> None:
     assert texts == ["Yes: a", "Yes: d"]
     assert isinstance(results["n-1"].error, ProviderError)
     late = results.get("n-2")
-    assert isinstance(late.error, BatchExpiredError) if late else kind is FakeGemini
+    assert isinstance(late.error, BatchExpiredError) if late else issubclass(kind, FakeGemini)
     assert all("secret-key-1" in key for key in provider.keys)
 
 
@@ -111,6 +111,17 @@ def test_providers_without_batches(target: str) -> None:
     """They are named, with what to do instead."""
     with pytest.raises(UsageError, match="takes no batches"):
         batches_of(None, Route.of("r", target))
+
+
+def test_a_large_batch_of_gemini_is_a_file() -> None:
+    """As soon as its requests are more than Google takes in a batch itself."""
+    provider = FakeGeminiFiles()
+    wire = FakeGemini.wire(provider)
+    assert b"requests" in wire.prepared("small", requests(FakeGemini, "a"))
+    assert not provider.files
+    content = wire.prepared("large", requests(FakeGemini, *["a" * 10**6] * 19))
+    assert (len(content) < 200, len(provider.files)) == (True, 1)
+    assert wire.create(content).total == 19
 
 
 def test_prices() -> None:

@@ -1,7 +1,8 @@
 """Wires: the batches of OpenAI (and of servers like it), Anthropic and Gemini, as their references describe them.
 
 OpenAI takes a file of lines and gives files of lines. Anthropic takes the requests themselves and gives lines. Gemini takes the
-requests themselves, up to 20 MB, and gives the answers in the batch. Results are in any order, and are joined by name.
+requests themselves, up to 20 MB, and gives the answers in the batch; more of them are a file of lines, and so are the answers.
+Results are in any order, and are joined by name.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import chain
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -29,6 +31,7 @@ from innkeeper.prompt import ProviderError, UsageError
 from innkeeper.prompt.data import EMPTY
 
 _Data = Mapping[str, Any]
+_Text = Mapping[str, str]
 
 _MOST_PAGES: Final = 20
 """Pages of a list of batches that are read, of 100 each."""
@@ -43,17 +46,12 @@ class OpenAIBatches(BatchWire):
         lines = [
             encoded({"custom_id": each.name, "method": "POST", "url": url, "body": each.body}) for each in requests
         ]
-        boundary = f"innkeeper-{name}"
-        head = (
-            f'--{boundary}\r\ncontent-disposition: form-data; name="purpose"\r\n\r\nbatch\r\n--{boundary}\r\n'
-            f'content-disposition: form-data; name="file"; filename="{name}.jsonl"\r\ncontent-type: application/jsonl\r\n\r\n'
+        kind = (
+            f'content-disposition: form-data; name="file"; filename="{name}.jsonl"\r\ncontent-type: application/jsonl'
         )
-        content = b"".join((head.encode(), b"\n".join(lines), f"\r\n--{boundary}--\r\n".encode()))
-        path, kind = f"{self.client.endpoint.api_prefix}/files", f"multipart/form-data; boundary={boundary}"
-        raw = b"".join(self.client.fetch("POST", path, content, {"content-type": kind}))
-        file = text(_object(raw).get("id"))
-        if not file:
-            raise BatchFailedError("the provider took the requests, and did not say as which file")
+        parts = (('content-disposition: form-data; name="purpose"', b"batch"), (kind, b"\n".join(lines)))
+        path = f"{self.client.endpoint.api_prefix}/files"
+        file = _file_name(_uploaded(self.client, path, "multipart/form-data", name, parts).get("id"))
         return encoded(
             {"input_file_id": file, "endpoint": url, "completion_window": "24h", "metadata": {"innkeeper": name}}
         )
@@ -73,7 +71,7 @@ class OpenAIBatches(BatchWire):
     def results(self, batch: ProviderBatch) -> Iterator[BatchResult]:
         """Yield the lines of both files: answers, and errors."""
         for file in batch.files:
-            for line in _lines(self.client, f"/files/{quote(file, safe='')}/content"):
+            for line in _lines(self.client, f"{self.client.endpoint.api_prefix}/files/{quote(file, safe='')}/content"):
                 yield self._result(line)
 
     def _result(self, line: _Data) -> BatchResult:
@@ -136,7 +134,8 @@ class AnthropicBatches(BatchWire):
 
     def results(self, batch: ProviderBatch) -> Iterator[BatchResult]:
         """Yield the lines of the results."""
-        for line in _lines(self.client, f"/messages/batches/{quote(batch.id, safe='')}/results"):
+        path = f"{self.client.endpoint.api_prefix}/messages/batches/{quote(batch.id, safe='')}/results"
+        for line in _lines(self.client, path):
             name, result = text(line.get("custom_id")), mapping(line.get("result"))
             kind = text(result.get("type"))
             outcome = {"canceled": "cancelled", "expired": "expired"}.get(kind)
@@ -160,14 +159,26 @@ class AnthropicBatches(BatchWire):
 
 
 class GeminiBatches(BatchWire):
-    """``:batchGenerateContent`` and ``/batches``, with the requests in the batch itself."""
+    """``:batchGenerateContent`` and ``/batches``, with the requests in the batch itself, or in a file where they are many."""
 
-    max_bytes = 18 * 1024 * 1024
+    most_inline = 18 * 1024 * 1024
+    """Bytes of a batch that has its requests in itself: Google takes 20 MB."""
 
     def prepared(self, name: str, requests: Sequence[BatchRequest]) -> bytes:
-        """The requests."""
+        """The requests; or the name of the file that they are uploaded as."""
         inline = [{"request": each.body, "metadata": {"key": each.name}} for each in requests]
-        return encoded({"batch": {"display_name": name, "input_config": {"requests": {"requests": inline}}}})
+        content = self._content(name, {"requests": {"requests": inline}})
+        if len(content) <= self.most_inline:
+            return content
+        lines = b"\n".join([encoded({"key": each.name, "request": each.body}) for each in requests])
+        about = encoded({"file": {"display_name": name, "mime_type": "application/jsonl"}})
+        parts = (("content-type: application/json; charset=utf-8", about), ("content-type: application/jsonl", lines))
+        path, protocol = f"/upload{self.client.endpoint.api_prefix}/files", {"x-goog-upload-protocol": "multipart"}
+        answer = _uploaded(self.client, path, "multipart/related", name, parts, protocol)
+        return self._content(name, {"file_name": _file_name(mapping(answer.get("file")).get("name"))})
+
+    def _content(self, name: str, source: _Data) -> bytes:
+        return encoded({"batch": {"display_name": name, "input_config": source}})
 
     def create(self, content: bytes) -> ProviderBatch:
         """Create a batch."""
@@ -183,11 +194,15 @@ class GeminiBatches(BatchWire):
         yield from map(self._batch, _pages(self, "/batches?pageSize=100", "pageToken", "operations"))
 
     def results(self, batch: ProviderBatch) -> Iterator[BatchResult]:
-        """Yield the answers in the batch."""
+        """Yield the answers in the batch, or the lines of its file."""
         operation = self._operation(batch.id, MAX_BATCH_RESULT_BYTES)
         output = mapping(operation.get("response")) or mapping(mapping(operation.get("metadata")).get("output"))
-        for each in mappings(mapping(output.get("inlinedResponses")).get("inlinedResponses")):
-            name, failure = text(mapping(each.get("metadata")).get("key")), mapping(each.get("error"))
+        inline = mappings(mapping(output.get("inlinedResponses")).get("inlinedResponses"))
+        file = text(output.get("responsesFile"))
+        path = f"/download{self.client.endpoint.api_prefix}/{quote(file)}:download?alt=media"
+        for each in chain(inline, _lines(self.client, path) if file else ()):
+            name = text(each.get("key")) or text(mapping(each.get("metadata")).get("key"))
+            failure = mapping(each.get("error"))
             if failure:
                 yield BatchResult(name, error=_reported(self.client, failure))
             else:
@@ -255,12 +270,28 @@ def _pages(wire: BatchWire, path: str, cursor: str, field: str = "data") -> Iter
         address = f"{path}&{cursor}={quote(after, safe='')}"
 
 
+def _uploaded(
+    client: Client, path: str, kind: str, name: str, parts: Iterable[tuple[str, bytes]], headers: _Text = EMPTY
+) -> _Data:
+    """What a provider says of the file that it gets in the last of the parts, each with its head."""
+    boundary = f"innkeeper-{name}"
+    pieces = [piece for head, body in parts for piece in (f"--{boundary}\r\n{head}\r\n\r\n".encode(), body, b"\r\n")]
+    content = b"".join((*pieces, f"--{boundary}--\r\n".encode()))
+    return _object(
+        b"".join(client.fetch("POST", path, content, {"content-type": f"{kind}; boundary={boundary}", **headers}))
+    )
+
+
+def _file_name(value: Any) -> str:
+    """The name of an uploaded file. Raises `BatchFailedError` where there is none."""
+    if not text(value):
+        raise BatchFailedError("the provider took the requests, and did not say as which file")
+    return text(value)
+
+
 def _lines(client: Client, path: str) -> Iterator[_Data]:
     """The objects of a page of JSON lines."""
-    pieces = client.fetch(
-        "GET", client.endpoint.api_prefix + path, None, {"accept": "*/*"}, most=MAX_BATCH_RESULT_BYTES
-    )
-    for line in _split(pieces):
+    for line in _split(client.fetch("GET", path, None, {"accept": "*/*"}, most=MAX_BATCH_RESULT_BYTES)):
         yield _object(line)
 
 
