@@ -85,15 +85,20 @@ def _only_this_machine() -> Iterator[None]:
 
 def _loopback_only(connect: Any) -> Any:
     def checked(self: socket.socket, address: Any) -> Any:
-        if self.family in {socket.AF_INET, socket.AF_INET6} and not _is_loopback(address[0]):
+        if self.family in {socket.AF_INET, socket.AF_INET6} and not _is_here(self.family, address[0]):
             raise PermissionError(f"a test tried to reach {address[0]}")
         return connect(self, address)
 
     return checked
 
 
-def _is_loopback(host: str) -> bool:
+def _is_here(family: int, host: str) -> bool:
+    """Whether an address is this machine's: of its loopback, or one that a socket can be bound to, as the nodes of Ray have."""
     try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
+        if ipaddress.ip_address(host).is_loopback:
+            return True
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.bind((host, 0))
+    except (ValueError, OSError):
         return host == "localhost"
+    return True
