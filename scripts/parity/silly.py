@@ -40,8 +40,10 @@ def request_of(given: Mapping[str, Any], generation: Mapping[str, Any] | None = 
     schema = step.pop("json_schema", None)
     api = given.get("api", "chat")
     settings = {key: given[key] for key in _SETTINGS if key in given}
-    if (given.get("group") or {}).get("speaker"):
-        settings.pop("character_note", None)  # it is the first member's
+    books = given.get("world_info") or []
+    if (given.get("group") or {}).get("speaker"):  # the note and the book are the first member's
+        settings.pop("character_note", None)
+        books = [book for book in books if book.get("scope") != "character"]
     return BuildRequest.of(
         {
             "tavern": "silly",
@@ -53,7 +55,7 @@ def request_of(given: Mapping[str, Any], generation: Mapping[str, Any] | None = 
             "message": step.pop("user_input", ""),
             "generation": step.pop("type", None) or "normal",
             "preset": given.get("preset"),
-            "lorebooks": given.get("world_info") or [],
+            "lorebooks": books,
             "injections": [_injection(item) for item in _by_key(given.get("injections") or ())],
             "authors_note": given.get("authors_note"),
             "variables": {scope: (given.get("variables") or {}).get(scope) or {} for scope in ("local", "global")},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any, Final
@@ -66,9 +67,12 @@ class LoreSettings(msgspec.Struct, frozen=True, kw_only=True):
             raise ConfigError(f"lore settings: {error}") from error
 
     def tokens(self, context_tokens: int) -> int:
-        """The lore budget in tokens for a context of ``context_tokens`` (window less reply): at least 1."""
-        within = max(0, min(context_tokens, _MOST_TOKENS))
-        share = max(int(self.budget * within / 100 + 0.5), 1)
+        """The lore budget in tokens for a context of ``context_tokens`` (window less reply).
+
+        It is 1 where the share rounds to nothing, and below 0 where the reply is larger than the window: no entry fits then.
+        """
+        within = max(-_MOST_TOKENS, min(context_tokens, _MOST_TOKENS))
+        share = math.floor(self.budget * within / 100 + 0.5) or 1
         return min(share, self.budget_cap) if self.budget_cap > 0 else share
 
 
