@@ -213,7 +213,7 @@ MEASURES: Final = (
     Measure("vague names", 40, 120, vague_names),
     Measure("one-use helpers that are called", 250, 250, short_helpers(called=True)),
     Measure("one-use helpers that are values", 200, 200, short_helpers(called=False)),
-    Measure("source lines", 158_000, 118_000, source_lines),
+    Measure("source lines", 160_500, 118_000, source_lines),
 )
 
 
