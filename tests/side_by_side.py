@@ -132,11 +132,12 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 # --------------------------------------------------------------------------------------------------------------- order
 
-TOGETHER: Final = ("tests/inspector",)
-"""Folders whose modules one process runs: they share a browser."""
+TOGETHER: Final = ("tests/inspector", "tests/journeys")
+"""Folders whose modules one process runs: they share a browser, or an installed wheel."""
 
 LONGEST: Final = (
     "tests/inspector",
+    "tests/journeys",
     "tests/service/processes/test_pool.py",
     "tests/faults/test_jobs.py",
     "tests/service/test_profiles.py",

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.chat.database import CHATS, LINES, MAX_NAME, ChatDatabase
+from innkeeper.chat.database import ChatDatabase
 from innkeeper.content.chat import ChatLog
 from innkeeper.content.chat_message import ChatMessage
+from innkeeper.library.db.chat_tables import CHATS, LINES, MAX_NAME
 from innkeeper.library.db.engine import Database, status_of
 from innkeeper.library.db.private import PrivateDatabase
 from innkeeper.prompt import UsageError

@@ -10,27 +10,13 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
-from sqlalchemy import (
-    Column,
-    ForeignKey,
-    MetaData,
-    String,
-    Table,
-    Text,
-    bindparam,
-    delete,
-    func,
-    insert,
-    select,
-    update,
-)
+from sqlalchemy import bindparam, delete, func, insert, select, update
 
 from innkeeper.content.chat import EMPTY_HEADER, ChatLog, read_chat
 from innkeeper.conversation.store import same_beginning
-from innkeeper.library.db.columns import BIG
+from innkeeper.library.db.chat_tables import CHATS, LINES, MAX_NAME, make_chat_tables
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.rows import insert_new
-from innkeeper.library.db.schema import CHAT_TABLES
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.errors import UsageError
 
@@ -41,35 +27,11 @@ if TYPE_CHECKING:
 
     from innkeeper.content.chat_message import ChatMessage
 
-MAX_NAME: Final = 512
-"""Characters of a chat's name (`UsageError`)."""
-
 MAX_KNOWN_CHATS: Final = 256 * 1024 * 1024
 """Bytes of chats that a process keeps for their next turn (no error: a chat is read from the database again)."""
 
 _MESSAGE_BYTES: Final = 1_024
 """Bytes of a message in memory beside its text, its alternatives and its line."""
-
-_MAKING: Final = 0x636861
-"""The number of the lock under which the tables are made in PostgreSQL."""
-
-_METADATA: Final = MetaData()
-
-CHATS: Final = Table(
-    CHAT_TABLES[0],
-    _METADATA,
-    Column("name", String(MAX_NAME), primary_key=True),
-    Column("header", Text, nullable=False),
-    Column("changes", BIG, nullable=False),  # counts up with every change
-)
-
-LINES: Final = Table(
-    CHAT_TABLES[1],
-    _METADATA,
-    Column("chat", String(MAX_NAME), ForeignKey(f"{CHAT_TABLES[0]}.name", ondelete="CASCADE"), primary_key=True),
-    Column("number", BIG, primary_key=True, autoincrement=False),
-    Column("line", Text, nullable=False),
-)
 
 _OWN: Final = LINES.c.chat == bindparam("of")
 
@@ -103,9 +65,7 @@ class ChatDatabase:
         db = Database.open(url, check=False)
         try:
             with db.transaction() as connection:
-                if db.dialect == "postgresql":  # another process may make them just now
-                    connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MAKING})")
-                _METADATA.create_all(connection)
+                make_chat_tables(connection)
         except BaseException:
             db.close()
             raise

@@ -14,28 +14,12 @@ from innkeeper.cli.settings.completion import files, model_names, offered
 from innkeeper.prompt.allowance import AllowanceError, BuildLimits, allowed
 from innkeeper.prompt.text import count_of
 
-COMPARED: Final = (
-    "gpt-4o",
-    "gpt-4",
-    "claude-2.1",
-    "claude-sonnet-4-5",
-    "claude-sonnet-5",
-    "gemini-2.5-pro",
-    "llama-3.3-70b-instruct",
-    "llama-4-maverick",
-    "qwen3-32b",
-    "qwen3.5-32b",
-    "deepseek-chat",
-    "mistral-nemo",
-    "mixtral-8x7b",
-    "glm-4.6",
-    "glm-5",
-    "kimi-k2",
-    "minimax-m2",
-    "grok-4",
-    "command-r",
-    "another-model",
+_COMPARED: Final = (
+    "gpt-4o gpt-4 claude-2.1 claude-sonnet-4-5 claude-sonnet-5 gemini-2.5-pro llama-3.3-70b-instruct "
+    "llama-4-maverick qwen3-32b qwen3.5-32b deepseek-chat mistral-nemo mixtral-8x7b glm-4.6 "
+    "glm-5 kimi-k2 minimax-m2 grok-4 command-r another-model"
 )
+COMPARED: Final = tuple(_COMPARED.split())
 """One model of each family, for ``--all``."""
 
 MAX_COUNT_SECONDS: Final = 1.25

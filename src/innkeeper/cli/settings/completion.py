@@ -12,24 +12,11 @@ from click.shell_completion import CompletionItem
 from innkeeper.cli.app.commands import examples
 
 TAVERN_NAMES: Final = ("risu", "silly", "smart", "template", "vibe")
-DIALECT_NAMES: Final = (
-    "ai21",
-    "anthropic",
-    "cohere",
-    "gemini",
-    "google",
-    "koboldcpp",
-    "llamacpp",
-    "mistral",
-    "ollama",
-    "openai",
-    "openai-compatible",
-    "openrouter",
-    "responses",
-    "sillytavern",
-    "text",
-    "xai",
+_DIALECTS: Final = (
+    "ai21 anthropic cohere gemini google koboldcpp llamacpp mistral ollama openai openai-compatible openrouter "
+    "responses sillytavern text xai"
 )
+DIALECT_NAMES: Final = tuple(_DIALECTS.split())
 """The names of dialects, repeated here so that completion does not load them."""
 
 Complete = Callable[[Any, Any, str], list[CompletionItem]]

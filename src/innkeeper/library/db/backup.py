@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import msgspec
-from sqlalchemy import select
+from sqlalchemy import inspect, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from innkeeper.content.files.private import draft_beside
-from innkeeper.library.db import schema
+from innkeeper.library.db import chat_tables, schema
 from innkeeper.library.db.connection import find_target, translate, translated
 from innkeeper.library.db.engine import Database, status_of
 from innkeeper.library.db.rows import insert_many
@@ -33,6 +33,7 @@ from innkeeper.prompt.data import parse_json, to_json
 from innkeeper.prompt.errors import FormatError, InputError, Where
 
 if TYPE_CHECKING:
+    from sqlalchemy import Table
     from sqlalchemy.engine import Connection
 
 
@@ -227,6 +228,7 @@ def _revision(path: Path) -> int:
 
 
 FORMAT: Final = "innkeeper-backup"
+_TABLES: Final = {**metadata.tables, **chat_tables.metadata.tables}
 _ROWS: Final = 200
 _BYTES: Final = "$bytes"
 _MOST: Final = 16 * 1024 * 1024
@@ -253,12 +255,18 @@ def write_dump(db: Database, file: IO[bytes], progress: Progress = lambda _: Non
 
 def _lines(connection: Connection) -> Iterator[tuple[int, bytes]]:
     yield 0, to_json({"format": FORMAT, "schema": schema.HEAD}) + b"\n"
-    for table in metadata.sorted_tables:
+    for table in _tables(connection):
         result = connection.execute(select(table).order_by(*table.primary_key))
         for rows in result.partitions(_ROWS):
             for some in _portions(rows):
                 plain = [[_written(value) for value in row] for row in some]
                 yield len(some), to_json({"table": table.name, "columns": table.c.keys(), "rows": plain}) + b"\n"
+
+
+def _tables(connection: Connection) -> list[Table]:
+    """The tables of a library, and those of chats that stand beside it."""
+    there = inspect(connection).get_table_names()
+    return [*metadata.sorted_tables, *(table for table in chat_tables.metadata.sorted_tables if table.name in there)]
 
 
 def _portions(rows: Iterable[Any]) -> Iterator[list[Any]]:
@@ -324,7 +332,7 @@ def _facts(line: bytes, path: Path, number: int) -> dict[str, Any]:
 
 
 def _block(facts: dict[str, Any], path: Path, number: int) -> dict[str, Any]:
-    table, columns, rows = metadata.tables.get(str(facts.get("table"))), facts.get("columns"), facts.get("rows")
+    table, columns, rows = _TABLES.get(str(facts.get("table"))), facts.get("columns"), facts.get("rows")
     sound = isinstance(columns, list) and isinstance(rows, list) and all(isinstance(row, list) for row in rows)
     if table is None or not sound or not all(str(column) in table.c for column in columns or ()):
         raise damaged(path, "the backup is damaged: a line holds rows of no table", number)
@@ -361,15 +369,17 @@ def load_rows(db: Database, path: Path, progress: Progress = lambda _: None) -> 
 
 def _empty(connection: Connection) -> None:
     if connection.dialect.name == "postgresql":  # SQLite gets a dump into a fresh file only
-        names = ", ".join(table.name for table in metadata.sorted_tables)
+        names = ", ".join(table.name for table in _tables(connection))
         connection.exec_driver_sql(f"TRUNCATE {names}")
     else:
         connection.execute(revisions.delete())
 
 
 def _insert(connection: Connection, path: Path, block: dict[str, Any], progress: Progress) -> int:
-    table, columns = metadata.tables[block["table"]], block["columns"]
+    table, columns = _TABLES[block["table"]], block["columns"]
     try:
+        if table.metadata is chat_tables.metadata:
+            chat_tables.make_chat_tables(connection)
         rows = [{name: _read(value) for name, value in zip(columns, row, strict=True)} for row in block["rows"]]
         insert_many(connection, table, rows)
     except (SQLAlchemyError, InputError, TypeError, ValueError) as error:

@@ -321,16 +321,15 @@ def status_of(db: Database) -> Status:
     """Look at a database, of whatever schema. Raises `DatabaseError`."""
     from sqlalchemy import func, inspect, select
 
+    from innkeeper.library.db import chat_tables
     from innkeeper.library.db.scene_tables import metadata
 
+    tables = {**metadata.tables, **chat_tables.metadata.tables}
     with db.snapshot() as connection:
         revision = schema.present(connection)
         if revision is None:
             raise DatabaseMissingError("there is no library in this database", where=Where(asset=db.location))
         there = set(inspect(connection).get_table_names())
-        names = sorted(metadata.tables.keys() & there)
-        rows = {
-            name: connection.execute(select(func.count()).select_from(metadata.tables[name])).scalar_one()
-            for name in names
-        }
+        names = sorted(tables.keys() & there)
+        rows = {name: connection.execute(select(func.count()).select_from(tables[name])).scalar_one() for name in names}
     return Status(db.location, db.dialect, revision, schema.HEAD, db.revision(), rows)
