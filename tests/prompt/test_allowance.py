@@ -17,6 +17,7 @@ from innkeeper.prompt.allowance import (
     AllowanceError,
     BuildLimits,
     allowed,
+    apart,
     charge,
     current_allowance,
     seconds_left,
@@ -211,3 +212,14 @@ def test_no_step_begins_when_the_seconds_are_spent() -> None:
     with pytest.raises(AllowanceError, match="asked for by one"), allowed(BuildLimits(seconds=1), since=-1e9):
         build(BuildRequest(), Pipeline(step))
     assert ran == []
+
+
+def test_one_of_many_builds_has_steps_of_its_own_and_the_seconds_that_are_left() -> None:
+    """What it takes is not taken from the others; the time is that of the whole call."""
+    with allowed(BuildLimits(steps=10, seconds=50), since=time.thread_time() - 40) as outer:
+        charge("a", 5)
+        with apart() as one:
+            charge("b", 100)
+            assert one.seconds_left() <= 10
+        assert dict(outer.spent) == {"a": 5}
+        assert current_allowance() is outer

@@ -224,6 +224,21 @@ def allowed(limits: BuildLimits | None = None, *, since: float | None = None) ->
         raise allowance.expired
 
 
+@contextmanager
+def apart() -> Iterator[Allowance]:
+    """Return an allowance of its own, within the seconds that are left of the current one.
+
+    For one of many builds of a call, each of which may take what a build of its own may.
+    """
+    outer = _CURRENT.get()
+    token = _CURRENT.set(Allowance(None if outer is None else BuildLimits(seconds=outer.seconds_left())))
+    try:
+        with allowed() as allowance:
+            yield allowance
+    finally:
+        _CURRENT.reset(token)
+
+
 def charge(engine: str, steps: int = 1, made: int = 0) -> None:
     """Take ``steps`` of work and ``made`` characters for an engine from the current allowance, if there is one.
 

@@ -126,10 +126,10 @@ def lore_texts(
 def note_due(scene: Scene) -> bool:
     """Whether the note is in this turn: every ``interval`` user messages; 0 or less is never."""
     interval = scene.inputs.note.interval
-    if interval <= 0:
-        return False
+    if interval <= 1:
+        return interval == 1
     count = sum(line.is_user for line in scene.all_lines)
-    return interval == 1 or (count > 0 and count % interval == 0)
+    return count > 0 and count % interval == 0
 
 
 def note_text(scene: Scene) -> str:

@@ -112,6 +112,7 @@ def test_nothing_is_built_where_nothing_lasts(monkeypatch: pytest.MonkeyPatch) -
 def test_of_many_turns_the_last_are_built(monkeypatch: pytest.MonkeyPatch) -> None:
     """And it is told that there are more."""
     monkeypatch.setattr(turn_states, "MAX_CARRIED", 2)
+    monkeypatch.setattr(turn_states, "_STRIDE", 1)
     workspace = opened(turn=9)
     workspace.request()
     assert workspace.turn_states.note is not None

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from innkeeper.content.chat import prompt_messages
 from innkeeper.content.json.text import encode_json
 from innkeeper.prompt import BuildRequest, InnkeeperError
+from innkeeper.prompt.allowance import apart
 from innkeeper.service.inspector.views.workspace import FindingView
 from innkeeper.service.inspector.workspace.working import WorkingFile, book_of
 from innkeeper.taverns import TAVERNS
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 MAX_CARRIED: Final = 40
 """Turns before a cut that are built again for what they left (no error: a note says that there are more)."""
+
+_STRIDE: Final = 20
+"""Of more turns the first that is built is one of so many: the next turn begins where this one does, and builds itself alone."""
 
 _VARIABLES: Final = re.compile(rb"\{\{[\s!?~>#/]*(?:\w*var|[.$\\])", re.IGNORECASE)
 """How macros begin that set or read variables; after a ``\\`` of the JSON anything may come."""
@@ -74,11 +78,12 @@ class TurnStates:
         turns = [index for index, message in enumerate(chat.messages) if message.role == "user" and not message.hidden]
         if turns and not request.message and turns[-1] == len(chat.messages) - 1:
             turns.pop()  # it is answered now
-        if len(turns) > MAX_CARRIED:
-            text = f"only the last {MAX_CARRIED} turns were built again for what they left"
+        left_out = max(len(turns) - MAX_CARRIED, 0) // _STRIDE * _STRIDE
+        if left_out:
+            text = f"only the last {len(turns) - left_out} turns were built again for what they left"
             self.note = FindingView("note", "turns", text)
         whole = "request" in fields or any(one.variables for one in lasting)
-        carried, first = set(turns[-MAX_CARRIED:]), turns[-MAX_CARRIED] if len(turns) > MAX_CARRIED else 0
+        carried, first = set(turns[left_out:]), turns[left_out] if left_out else 0
         counts = (0 if message.hidden else len(prompt_messages(message)) for message in chat.messages)
         lengths = accumulate(counts, initial=0)
         key, state = first, (None, request.variables)
@@ -96,7 +101,8 @@ class TurnStates:
         asked = asked.with_(lore_state=state[0], variables=state[1])
         try:
             tavern = TAVERNS[asked.tavern]
-            plan = tavern.build(asked, pipeline=None if whole else tavern.carrying(asked))
+            with apart():
+                plan = tavern.build(asked, pipeline=None if whole else tavern.carrying(asked))
         except InnkeeperError as error:
             self.note = FindingView("warning", "turns", f"the turn of message {index} cannot be built: {error.message}")
             return state
