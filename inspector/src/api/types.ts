@@ -307,13 +307,15 @@ export interface VerdictView {
   readonly order: number | null;
 }
 
-/** Something that was left out to fit the window, and by which rule. */
+/** Something that was left out to fit the window, and by which rule; ``role`` says it. */
 export interface Trim {
   readonly id: string;
   readonly group: string;
   readonly tokens: number;
   readonly rule: string;
   readonly text: string;
+  readonly role: string;
+  readonly before: number | null;
 }
 
 /** What a prompt came to: all but the long lists of what is in it. ``stop``: at which texts an answer ends. */
@@ -327,7 +329,6 @@ export interface InspectionFacts {
   readonly tokens: Tokens;
   readonly groups: readonly TokenGroup[];
   readonly lore: LoreView;
-  readonly trims: readonly Trim[];
   readonly stop: readonly string[];
   readonly notes: readonly FindingView[];
 }
@@ -343,12 +344,27 @@ export interface InspectionView {
   readonly tokens: Tokens;
   readonly groups: readonly TokenGroup[];
   readonly lore: LoreView;
-  readonly trims: readonly Trim[];
   readonly stop: readonly string[];
   readonly notes: readonly FindingView[];
   readonly origins: readonly OriginView[];
   readonly messages: readonly MessageView[];
   readonly verdicts: readonly VerdictView[];
+  readonly trims: readonly Trim[];
+}
+
+/** A text of which a step has replaced the macros, and the stage of the order of evaluation. */
+export interface StepText {
+  readonly stage: string;
+  readonly text: string;
+}
+
+/** A step of a build: its milliseconds, the texts that it wrote, what it counted, and what it warned of. */
+export interface StepView {
+  readonly name: string;
+  readonly own_ms: number;
+  readonly texts: readonly StepText[];
+  readonly counts: Readonly<Record<string, number>>;
+  readonly warnings: readonly string[];
 }
 
 /** Characters of the pretty body, and the origin of their text. */
@@ -377,6 +393,52 @@ export interface Wire {
   readonly javascript: string;
 }
 
+/** So many turns before one, by its number from 0; None: the last. ``provider``: whose cache; empty: the usual one. */
+export interface TimelineRequest {
+  readonly before?: number | null;
+  readonly count?: number;
+  readonly provider?: string;
+}
+
+/** An entry at one turn: whether it is in, its reason, and the decision as a sentence. */
+export interface TurnEntryView {
+  readonly book: string;
+  readonly uid: string | number;
+  readonly title: string;
+  readonly fired: boolean;
+  readonly reason: string;
+  readonly text: string;
+}
+
+/** The tokens of a prompt whose text came from a kind of asset, and its colour. */
+export interface AssetTokens {
+  readonly asset: string;
+  readonly colour: number;
+  readonly tokens: number;
+}
+
+/** One turn: the index of the user's message in the chat, and the prompt's tokens, in all and by where its text came from. */
+export interface TurnView {
+  readonly message: number;
+  readonly tokens: number;
+  readonly window: number | null;
+  readonly assets: readonly AssetTokens[];
+  readonly left_out: number;
+  readonly entries: readonly TurnEntryView[];
+  readonly kept: number;
+  readonly read: number;
+  readonly why: string | null;
+}
+
+/** Some turns of ``total``, from number ``first`` on. ``providers`` are those whose caches are known. */
+export interface TimelineView {
+  readonly first: number;
+  readonly total: number;
+  readonly provider: string;
+  readonly providers: readonly string[];
+  readonly turns: readonly TurnView[];
+}
+
 /** The messages as they differ from those before: how many there are, and those that are others, by index. */
 export interface MessageChanges {
   readonly length: number;
@@ -395,6 +457,12 @@ export interface OriginChanges {
   readonly changed: Readonly<Record<string, OriginView>>;
 }
 
+/** What was left out as it differs from what was before: how much there is, and what is other, by index. */
+export interface TrimChanges {
+  readonly length: number;
+  readonly changed: Readonly<Record<string, Trim>>;
+}
+
 /** An inspection after the first of a connection: long lists may come as what changed in them. */
 export interface InspectionUpdate {
   readonly fingerprint: string;
@@ -406,15 +474,16 @@ export interface InspectionUpdate {
   readonly tokens: Tokens;
   readonly groups: readonly TokenGroup[];
   readonly lore: LoreView;
-  readonly trims: readonly Trim[];
   readonly stop: readonly string[];
   readonly notes: readonly FindingView[];
   readonly messages?: readonly MessageView[];
   readonly verdicts?: readonly VerdictView[];
   readonly origins?: readonly OriginView[];
+  readonly trims?: readonly Trim[];
   readonly messages_changed?: MessageChanges;
   readonly verdicts_changed?: VerdictChanges;
   readonly origins_changed?: OriginChanges;
+  readonly trims_changed?: TrimChanges;
 }
 
 /** What the page changes. ``serial`` comes back with the answer; a request that a later one overtook has none. */

@@ -51,6 +51,7 @@ class Shell {
     ...(session.workspace?.install ? [{ id: "install", name: t("command.install"), keys: "Mod+O", run: () => (this.open = "install") } as const] : []),
     { id: "files", name: t("command.files"), keys: "Alt+1", run: () => focus("files") },
     { id: "prompt", name: t("command.prompt"), keys: "Alt+2", run: () => ((session.middle = "prompt"), focus("middle")) },
+    { id: "time", name: t("command.time"), keys: "Alt+0", run: () => ((session.middle = "time"), focus("middle")) },
     { id: "wire", name: t("command.wire"), keys: "Alt+3", run: () => ((session.middle = "wire"), focus("middle")) },
     { id: "compare", name: t("command.compare"), keys: "Alt+4", run: () => ((session.middle = "compare"), focus("middle")) },
     ...(session.workspace?.talk
@@ -109,7 +110,7 @@ function focus(pane: "files" | "middle" | "side"): void {
   const view = { files: "pane-files", middle: "view", side: "details" }[pane];
   requestAnimationFrame(() => {
     const root = document.getElementById(view);
-    const first = ["article", ".verdict[tabindex='0']", "[aria-current]", "input:not([type=checkbox]), select, textarea, button"];
+    const first = ["article", ".verdict[tabindex='0']", ".entry[tabindex='0']", "[aria-current]", "input:not([type=checkbox]), select, textarea, button"];
     first.map((selector) => root?.querySelector<HTMLElement>(selector)).find(Boolean)?.focus();
   });
 }

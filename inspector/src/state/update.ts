@@ -29,12 +29,13 @@ export function reused<T extends object>(before: readonly T[], after: readonly T
 }
 
 export function updated(before: InspectionView | null, update: InspectionUpdate): InspectionView {
-  const { messages, verdicts, origins, messages_changed, verdicts_changed, origins_changed, ...rest } = update;
+  const { messages, verdicts, origins, trims, messages_changed, verdicts_changed, origins_changed, trims_changed, ...rest } = update;
   return {
     ...rest,
     messages: list(before?.messages, messages, messages_changed),
     verdicts: list(before?.verdicts, verdicts, verdicts_changed),
     origins: list(before?.origins, origins, origins_changed),
+    trims: list(before?.trims, trims, trims_changed),
   };
 }
 

@@ -154,6 +154,11 @@ class ChatLog(msgspec.Struct, frozen=True, kw_only=True):
         chosen = (message for message in self.messages if hidden or not message.hidden)
         return tuple(part for message in chosen for part in prompt_messages(message))
 
+    @property
+    def turns(self) -> tuple[int, ...]:
+        """The indexes of the user's messages, but for hidden ones: each began a turn."""
+        return tuple([i for i, message in enumerate(self.messages) if message.role == "user" and not message.hidden])
+
     def to_jsonl(self) -> bytes:
         """The chat as JSON lines: header, then messages, each byte for byte as read unless it was edited."""
         if self.data is not None and self.is_lines:

@@ -34,8 +34,9 @@ from innkeeper.service.inspector.session.messages import EngineCall, EngineReply
 from innkeeper.service.inspector.session.session import WorkspaceSession
 from innkeeper.service.inspector.session.sessions import WorkspaceSessions
 from innkeeper.service.inspector.views.exchanges import CompareRequest, Comparison, TalkRequest
-from innkeeper.service.inspector.views.inspection import InspectionView, Wire
+from innkeeper.service.inspector.views.inspection import InspectionView, StepView, Wire
 from innkeeper.service.inspector.views.installed import InstallChoice, InstallContents
+from innkeeper.service.inspector.views.timeline import TimelineRequest, TimelineView
 from innkeeper.service.inspector.views.workspace import (
     Changes,
     Conflict,
@@ -158,6 +159,8 @@ class Inspector:
             page("POST", f"{file}/revert", _revert, "Take the edits of a file back.", FileReply),
             page("GET", "wire", _ask("wire", "dialect"), "The request that a provider gets.", Wire, query=_DIALECT),
             page("POST", "compare", _ask("compare"), "Two variations side by side.", Comparison, body=CompareRequest),
+            page("POST", "timeline", _ask("timeline"), "Some turns of the chat.", TimelineView, body=TimelineRequest),
+            page("GET", "steps", _ask("steps"), "How the prompt is built, step by step.", tuple[StepView, ...]),
             page("GET", "replay", _ask("replay"), "The build as a replay bundle.", JSON),
             page("POST", "replay", _open_replay, "Open a replay bundle, which alone is used.", Workspace, body=REPLAY),
             api_page("POST", "talk", self._send, _TALK, "text/event-stream", body=TalkRequest),

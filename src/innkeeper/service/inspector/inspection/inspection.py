@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from innkeeper.budget import TrimReport, accounting
+from innkeeper.budget import accounting
 from innkeeper.prompt.block import Block, BudgetGroup, InsertionPoint
 from innkeeper.prompt.note import NoteKind
 from innkeeper.service.inspector.inspection.origins import Origins
+from innkeeper.service.inspector.inspection.trims import trims_of
 from innkeeper.service.inspector.inspection.verdicts import verdict_views
 from innkeeper.service.inspector.views.inspection import (
     InspectionView,
@@ -17,7 +18,6 @@ from innkeeper.service.inspector.views.inspection import (
     PieceView,
     TokenGroup,
     Tokens,
-    Trim,
 )
 from innkeeper.service.inspector.views.workspace import FindingView, Variation, view_of
 from innkeeper.service.inspector.workspace.edits import text_path
@@ -28,10 +28,6 @@ if TYPE_CHECKING:
     from innkeeper.prompt import Note, Plan
     from innkeeper.service.inspector.workspace.working import WorkingFile
     from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
-
-
-_WORDS: Final = 120
-"""Characters of a text that was left out, as far as it is shown."""
 
 
 def inspected(workspace: OpenWorkspace, plan: Plan, variation: Variation | None = None) -> InspectionView:
@@ -58,7 +54,7 @@ def inspected(workspace: OpenWorkspace, plan: Plan, variation: Variation | None 
             getattr(lore, "budget", None), bool(getattr(lore, "overflowed", False)), getattr(lore, "loops", 0)
         ),
         verdicts=verdicts,
-        trims=tuple(_trims(plan)),
+        trims=trims_of(plan),
         stop=plan.stop,
         notes=(*extra, *(note_finding(workspace, note) for note in (*plan.warnings, *plan.notes))),
         origins=tuple(origins.table),
@@ -109,16 +105,6 @@ def _pieces(block: Block, origins: Origins) -> tuple[PieceView, ...]:
         else:
             pieces.append((piece.text, number))
     return tuple([PieceView(text, number) for text, number in pieces])
-
-
-def _trims(plan: Plan) -> Iterator[Trim]:
-    report = plan.trim_report
-    if not isinstance(report, TrimReport) or not report.evictions:
-        return
-    texts = {block.id: block.content for block in plan.blocks}
-    for record in report.evictions:
-        text = texts.get(record.block_id, "")[:_WORDS]
-        yield view_of(Trim, record, reason=str(record.reason), text=text)
 
 
 def note_finding(workspace: OpenWorkspace, note: Note) -> FindingView:

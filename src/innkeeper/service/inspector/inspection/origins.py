@@ -66,6 +66,11 @@ _GREETINGS: Final = "alternate_greetings"
 _NOTE: Final = ("header", "chat_metadata", "note_prompt")
 
 
+def colour_of(asset: str) -> int:
+    """The colour of a kind of asset."""
+    return _PALETTE.get(asset, zlib.crc32(asset.encode()) % COLOURS)  # type: ignore[call-overload,no-any-return]
+
+
 class Origins:
     """The table of one prompt. `number` gives the index of an origin, which is added the first time.
 
@@ -113,8 +118,7 @@ class Origins:
         label = f"{file.name}{shown}" if file is not None else str(origin)
         if origin.macro:
             label += f" {{{{{origin.macro}}}}}"
-        colour = _PALETTE.get(origin.asset, zlib.crc32(origin.asset.encode()) % COLOURS)  # type: ignore[call-overload]
-        return OriginView(None if file is None else file.id, str(origin.asset), path, label, colour)
+        return OriginView(None if file is None else file.id, str(origin.asset), path, label, colour_of(origin.asset))
 
     def _source(self, origin: BlockOrigin) -> tuple[WorkingFile | None, Path]:
         """The file and the place in its document, as far as they are known."""

@@ -7,6 +7,7 @@ as the service settles it, for the route that answers it.
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,7 +18,7 @@ from innkeeper.conversation.greetings import opening_messages
 from innkeeper.conversation.reply import ReplyRules, answered_request, finished_reply
 from innkeeper.dialects.plan_payload import plan_payload
 from innkeeper.prompt import BuildRequest, InnkeeperError, MaxTokensExceededError, Plan, deep_merge
-from innkeeper.prompt.note import Note, NoteKind
+from innkeeper.prompt.note import Instrumenter, Note, NoteKind
 from innkeeper.service.inspector.inspection.inspection import inspected
 from innkeeper.service.inspector.views.workspace import SettingsChange, Variation
 from innkeeper.taverns import build
@@ -27,8 +28,13 @@ if TYPE_CHECKING:
     from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 
 
-def planned(workspace: OpenWorkspace, variation: Variation | None = None, turn: TurnInput | None = None) -> Plan:
-    """The plan, for the route of ``turn``, by default a profile's own.
+def planned(
+    workspace: OpenWorkspace,
+    variation: Variation | None = None,
+    turn: TurnInput | None = None,
+    instrumenter: Instrumenter | None = None,
+) -> Plan:
+    """The plan, for the route of ``turn``, by default a profile's own; ``instrumenter`` is told of its steps.
 
     One that does not fit is made all the same, with a warning. Raises what building raises otherwise.
     """
@@ -41,11 +47,12 @@ def planned(workspace: OpenWorkspace, variation: Variation | None = None, turn: 
         request = request.with_(history=tuple(opening_messages(request, workspace.greeting, workspace.ports)))
     if workspace.installed is not None:
         notes = (*notes, *workspace.installed.notes)
+    ports = replace(workspace.ports, instrumenter=instrumenter)
     try:
-        plan = build(request, workspace.ports)
+        plan = build(request, ports)
     except MaxTokensExceededError as error:
         options = deep_merge(request.step_options, {"trimming": {"on_overflow": "warn"}})
-        plan = build(request.with_(step_options=options), workspace.ports)
+        plan = build(request.with_(step_options=options), ports)
         note = Note(NoteKind.LIMIT, error.message, hint=error.hint)
         plan = plan.with_(warnings=(note, *plan.warnings))
     return plan.with_(notes=(*notes, *plan.notes)) if notes else plan

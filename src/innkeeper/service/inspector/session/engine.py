@@ -20,6 +20,7 @@ from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UsageError
 from innkeeper.prompt.typed.once import convert, decode, unpack
 from innkeeper.service.inspector.inspection.inspection import inspected
 from innkeeper.service.inspector.inspection.planning import planned
+from innkeeper.service.inspector.inspection.timeline import ChatTimeline
 from innkeeper.service.inspector.session.messages import (
     EngineCall,
     EngineReply,
@@ -35,9 +36,11 @@ from innkeeper.service.inspector.views.exchanges import (
     LiveReply,
     MessageChanges,
     OriginChanges,
+    TrimChanges,
     VerdictChanges,
 )
 from innkeeper.service.inspector.views.inspection import InspectionFacts, InspectionView
+from innkeeper.service.inspector.views.timeline import TimelineRequest
 from innkeeper.service.inspector.views.workspace import (
     Changes,
     ConflictEnd,
@@ -73,6 +76,7 @@ class WorkspaceEngine:
         self._failure: InnkeeperError = UsageError("nothing is open")
         self._connections: dict[str, ConnectionState] = {}
         self._options = WorkspaceOptions()
+        self._timeline = ChatTimeline()
 
     @property
     def workspace(self) -> OpenWorkspace:
@@ -301,6 +305,16 @@ class WorkspaceEngine:
 
         return _json(compared(self.workspace, decode(body, CompareRequest)))
 
+    def timeline(self, _: EngineCall, body: bytes) -> EngineAnswer:
+        """Some turns of the chat."""
+        return _json(self._timeline.view(self.workspace, decode(body, TimelineRequest)))
+
+    def steps(self, _: EngineCall, __: bytes) -> EngineAnswer:
+        """How the prompt is built."""
+        from innkeeper.service.inspector.inspection.steps import step_views
+
+        return _json(step_views(self.workspace))
+
     def replay(self, _: EngineCall, __: bytes) -> EngineAnswer:
         """The build as a replay bundle."""
         return EngineReply(media_type="application/json", name="replay.json"), planned(
@@ -348,7 +362,8 @@ OPERATIONS: Final[dict[str, Callable[[WorkspaceEngine, EngineCall, bytes], Engin
     for name in (
         "open", "view", "contents", "choose", "add", "copies", "live", "leave", "lint", "inspection", "file", "picture",
         "changes", "revert", "meet", "conflict", "resolve", "repaint", "entries",
-        "written", "saved", "export", "wire", "compare", "replay", "open_replay", "profile", "plan", "finish",
+        "written", "saved", "export", "wire", "compare", "timeline", "steps",
+        "replay", "open_replay", "profile", "plan", "finish",
     )
 }  # fmt: skip
 """What can be asked."""
@@ -386,7 +401,12 @@ class ConnectionState:
         return InspectionUpdate(**update)
 
 
-_LISTS: Final = {"messages": MessageChanges, "verdicts": VerdictChanges, "origins": OriginChanges}
+_LISTS: Final = {
+    "messages": MessageChanges,
+    "verdicts": VerdictChanges,
+    "origins": OriginChanges,
+    "trims": TrimChanges,
+}
 """The long lists of an inspection, and how what changed in them is sent."""
 
 

@@ -12,6 +12,7 @@ from innkeeper.service.inspector.views.inspection import (
     InspectionView,
     MessageView,
     OriginView,
+    Trim,
     VerdictView,
 )
 from innkeeper.service.inspector.views.workspace import Edit, FileView, ProblemView, SettingsChange, Variation
@@ -38,15 +39,24 @@ class OriginChanges(msgspec.Struct, frozen=True):
     changed: dict[str, OriginView]
 
 
+class TrimChanges(msgspec.Struct, frozen=True):
+    """What was left out as it differs from what was before: how much there is, and what is other, by index."""
+
+    length: int
+    changed: dict[str, Trim]
+
+
 class InspectionUpdate(InspectionFacts, frozen=True, omit_defaults=True):
     """An inspection after the first of a connection: long lists may come as what changed in them."""
 
     messages: tuple[MessageView, ...] | UnsetType = UNSET
     verdicts: tuple[VerdictView, ...] | UnsetType = UNSET
     origins: tuple[OriginView, ...] | UnsetType = UNSET
+    trims: tuple[Trim, ...] | UnsetType = UNSET
     messages_changed: MessageChanges | UnsetType = UNSET
     verdicts_changed: VerdictChanges | UnsetType = UNSET
     origins_changed: OriginChanges | UnsetType = UNSET
+    trims_changed: TrimChanges | UnsetType = UNSET
 
 
 class LiveRequest(msgspec.Struct, frozen=True):

@@ -135,13 +135,18 @@ class Trim(
     frozen=True,
     rename={"block_id": "id", "budget_group": "group", "token_count": "tokens", "reason": "rule"},
 ):
-    """Something that was left out to fit the window, and by which rule."""
+    """Something that was left out to fit the window, and by which rule; ``role`` says it.
+
+    It would have stood before the message with the index ``before``; None: at the end.
+    """
 
     block_id: str
     budget_group: str
     token_count: int
     reason: str
     text: str
+    role: str
+    before: int | None
 
 
 class InspectionFacts(msgspec.Struct, frozen=True):
@@ -156,7 +161,6 @@ class InspectionFacts(msgspec.Struct, frozen=True):
     tokens: Tokens
     groups: tuple[TokenGroup, ...]
     lore: LoreView
-    trims: tuple[Trim, ...]
     stop: tuple[str, ...]
     notes: tuple[FindingView, ...]
 
@@ -167,6 +171,24 @@ class InspectionView(InspectionFacts, frozen=True):
     origins: tuple[OriginView, ...]
     messages: tuple[MessageView, ...]
     verdicts: tuple[VerdictView, ...]
+    trims: tuple[Trim, ...]
+
+
+class StepText(msgspec.Struct, frozen=True):
+    """A text of which a step has replaced the macros, and the stage of the order of evaluation."""
+
+    stage: str
+    text: str
+
+
+class StepView(msgspec.Struct, frozen=True):
+    """A step of a build: its milliseconds, the texts that it wrote, what it counted, and what it warned of."""
+
+    name: str
+    own_ms: float
+    texts: tuple[StepText, ...]
+    counts: dict[str, int]
+    warnings: tuple[str, ...]
 
 
 class WireRange(msgspec.Struct, frozen=True):

@@ -17,12 +17,13 @@ from innkeeper.service.inspector.views import (
     library,
     records,
     templates,
+    timeline,
     workspace,
 )
 
 VIEWS: Final[tuple[type[msgspec.Struct], ...]] = tuple(
     view
-    for module in (installed, workspace, inspection, exchanges, library, templates, answers, records)
+    for module in (installed, workspace, inspection, timeline, exchanges, library, templates, answers, records)
     for view in vars(module).values()
     if isinstance(view, type) and issubclass(view, msgspec.Struct) and view.__module__ == module.__name__
 )

@@ -75,7 +75,7 @@ class TurnStates:
         facts = {name: value for name, value in fields.items() if name not in {"history", "message"}}
         if not same_fields(self._facts, facts) or self._header != chat.header:
             self._facts, self._header, self._states = facts, chat.header, {}
-        turns = [index for index, message in enumerate(chat.messages) if message.role == "user" and not message.hidden]
+        turns = list(chat.turns)
         if turns and not request.message and turns[-1] == len(chat.messages) - 1:
             turns.pop()  # it is answered now
         left_out = max(len(turns) - MAX_CARRIED, 0) // _STRIDE * _STRIDE
