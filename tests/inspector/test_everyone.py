@@ -60,6 +60,7 @@ class View(NamedTuple):
 
 VIEWS = (
     View("prompt", tab("Prompt")),
+    View("time", tab("Time")),
     View("wire", tab("Wire")),
     View("compare", tab("Compare")),
     View("talk", tab("Talk")),
@@ -200,7 +201,7 @@ def test_tabs_are_walked_by_arrows(page: Any) -> None:
     """Arrows, Home and End move among tabs, as everywhere."""
     page.get_by_role("tab", name="Prompt").first.focus()
     page.keyboard.press("ArrowRight")
-    assert focused(page) == "Wire"
+    assert focused(page) == "Time"
     page.keyboard.press("Home")
     assert focused(page) == "Prompt"
     seen(page.get_by_role("feed"))

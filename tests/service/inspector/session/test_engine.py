@@ -13,7 +13,7 @@ from innkeeper.service.inspector.session.messages import EngineCall, OpenedFile,
 from tests.service.inspector.opened import EXAMPLES, NOW
 
 FILES: Final = {"card": "wenna.png", "book": "larks.lorebook.json", "chat": "wenna.chat.jsonl"}
-LISTS: Final = ("messages", "verdicts", "origins")
+LISTS: Final = ("messages", "verdicts", "origins", "trims")
 
 CHANGES: Final[dict[str, dict[str, Any]]] = {
     "a message": {"settings": {"message": "A gale from Hartholm?"}},
