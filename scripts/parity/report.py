@@ -1,4 +1,4 @@
-"""What `python -m scripts.parity` prints: how many cases agree in each area, and each that does not."""
+"""What `innkeeper admin parity` prints: how many cases agree in each area, and each that does not."""
 
 from __future__ import annotations
 

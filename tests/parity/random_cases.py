@@ -1,7 +1,7 @@
 """Random cases of the silly tavern, of the kinds that are rarely written by hand; the format is that of the golden cases.
 
 ``python -m tests.parity.random_cases KIND FIRST COUNT`` prints them as JSON: a running original fills in what it answers,
-``python -m scripts.parity`` compares. A seed gives the same case everywhere. The kinds:
+``innkeeper admin parity`` compares. A seed gives the same case everywhere. The kinds:
 
 - ``persona``: personas with macros, at every position, with white space around them
 - ``effects``: cards, prompts, notes and lore that set and count variables

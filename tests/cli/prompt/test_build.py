@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from innkeeper.cli import main as cli_main
 from innkeeper.cli.app.root import main
+from innkeeper.cli.prompt import build as build_command
 from innkeeper.prompt import BuildRequest
 from innkeeper.taverns.silly.install.files import UserFolder
-from tests.shared import ROOT
+from tests.shared import ROOT, VECTORS
 from tests.taverns.silly.install.folders import RECORDED
 
 EXAMPLES = ROOT / "examples"
@@ -320,6 +322,42 @@ def test_no_bundle(tmp_path: Path, capsys: pytest.CaptureFixture[str], content: 
     path.write_text(content)
     assert main(["replay", str(path)]) == 65
     assert "x.json" in capsys.readouterr().err
+
+
+def test_deviations_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """A case that is held to the document instead of the recording is listed below the totals, and in the JSON."""
+    gateway = str(VECTORS / "smart" / "gateway.json")
+    assert cli_main(["admin", "parity", gateway]) == 0
+    total, deviation, end = capsys.readouterr().out.splitlines()
+    assert end.startswith("all agree")
+    assert total == "smart/http: 27/27 agreed"
+    assert deviation.startswith("not held to the recording: construct_array_world_books: the document takes arrays")
+    assert cli_main(["admin", "parity", gateway, "--json"]) == 0
+    cases = json.loads(capsys.readouterr().out)["cases"]
+    assert [case["name"] for case in cases if case["decided"]] == ["construct_array_world_books"]
+
+
+def test_a_disagreement_exits_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Expected and found are shown side by side."""
+    case = {"name": "wrong", "call": "macro.process_text", "input": {"text": "a"}, "expected": {"text": "b"}}
+    (tmp_path / "cases.json").write_text(json.dumps([case]))
+    assert cli_main(["admin", "parity", str(tmp_path / "cases.json")]) == 1
+    out = capsys.readouterr().out
+    assert "smart/macro.process_text: 0/1 agreed (1 different)" in out
+    assert '- "b"' in out
+    assert '+ "a"' in out
+
+
+def test_cases_need_a_checkout(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The installed package has no runner of golden cases, and says where it is."""
+    monkeypatch.setattr(
+        build_command, "__file__", str(tmp_path / "site-packages" / "innkeeper" / "cli" / "prompt" / "x.py")
+    )
+    (tmp_path / "cases.json").write_text("[]")
+    assert cli_main(["admin", "parity", str(tmp_path / "cases.json")]) != 0
+    assert "checkout" in capsys.readouterr().err
 
 
 def test_a_preset_of_the_other_tavern(capsys: pytest.CaptureFixture[str]) -> None:

@@ -85,6 +85,7 @@ ADMIN: Final[Sections] = MappingProxyType(
             "limits": _entry("app.limits:limits", "List every limit, and how it is set."),
             "call": _entry("app.service:call", "Run one gateway operation, here or in a service."),
             "prompt": _entry("run.prompt:prompt", "Run prompts of model tools."),
+            "parity": _entry("prompt.build:parity", "Run the golden cases of the original systems."),
         },
     }
 )
@@ -114,7 +115,7 @@ MOVED: Final[Mapping[str, str]] = MappingProxyType(
             name: f"admin {name}"
             for name in ("db", "logs", "model", "negative", "provider", "template", "tier", "tool", "vault")
         },
-        **{name: f"admin {name}" for name in ("call", "job", "limits", "route")},
+        **{name: f"admin {name}" for name in ("call", "job", "limits", "parity", "route")},
         **{name: f"fn {name}" for name in FUNCTIONS},
         "cache show": "admin cache show",
         "cache rebuild": "admin cache rebuild",

@@ -1,13 +1,15 @@
-"""``innkeeper build`` and ``innkeeper replay``: a prompt from files, and recorded ones built again.
+"""``innkeeper build``, ``innkeeper replay`` and ``innkeeper admin parity``: a prompt from files, and recorded ones built again.
 
 Build shows people a table and gives programs JSON. Replay builds a recorded prompt again and says whether it gives the same
-bytes.
+bytes. Parity runs golden cases of the original systems and shows every disagreement.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from time import thread_time
 from typing import TYPE_CHECKING, Any
@@ -16,6 +18,7 @@ import click
 
 from innkeeper.cli.app.commands import examples, json_option, json_text, print_result
 from innkeeper.cli.app.paging import paged
+from innkeeper.cli.app.progress import progress
 from innkeeper.cli.prompt.asset_options import asset_options, install_options, turn_options
 from innkeeper.cli.settings import completion
 
@@ -263,3 +266,37 @@ def replay(files: tuple[str, ...], lines: tuple[int, ...], *, as_json: bool) -> 
         facts = {"file": name, "same": True, "fingerprint": bundle.fingerprint, "dialect": bundle.dialect}
         words = f"{name}: same bytes, {len(plan.sent_blocks())} messages, {bundle.fingerprint[:16]}…"
         print_result(facts, words, as_json=as_json)
+
+
+@click.command(epilog=examples("innkeeper admin parity tests/vectors --tavern silly"))
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--tavern", help="Only cases of this tavern (silly, smart, risu).")
+@click.option("--area", help="Only cases of this area.")
+@click.option("--case", "names", multiple=True, help="Only the case with this name; repeatable.")
+@click.option("--limit", default=20, show_default=True, help="How many disagreements to print; 0 means all.")
+@json_option
+def parity(
+    paths: tuple[Path, ...], tavern: str | None, area: str | None, names: tuple[str, ...], limit: int, *, as_json: bool
+) -> int:
+    """Run case files (or folders of them) and print agreed/total for each area, then each disagreement.
+
+    Exits with 1 if any case disagrees or crashes, else with 0. Cases that need a vocabulary that cannot be shipped
+    are listed as unavailable and never count as agreed.
+    """
+    with progress("cases", None, quiet=as_json) as step:
+        text, agreed = _parity_report()(paths, tavern, area, names, limit, as_json=as_json, step=step)
+    print_result(json.loads(text) if as_json else None, text, as_json=as_json)
+    return int(not agreed)
+
+
+def _parity_report() -> Any:
+    """The runner of golden cases, which is beside the package in a checkout. Raises `UnavailableError` where there is none."""
+    from innkeeper.prompt.errors import UnavailableError
+
+    root = Path(__file__).parents[4]
+    if not (root / "scripts" / "parity").is_dir():
+        message = "golden cases are run in a checkout of the project: they are not part of the installed package"
+        raise UnavailableError(message, hint="get the sources and run `innkeeper admin parity tests/vectors` in them")
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    return import_module("scripts.parity.report").report
