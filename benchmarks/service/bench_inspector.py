@@ -36,17 +36,25 @@ def cases() -> Iterator[Case]:
             run = _typing(engine, change)
             size = len(run())
             yield Case(f"{name}: {what}", run, note=f"{messages:,} messages, {entries:,} entries; {size:,} bytes")
+        for edit in (_edit("book", ["entries", "7", "sticky"], 9), _edit("book", ["entries", "7", "key", 0], "ab")):
+            engine.answer(EngineCall("live", "page"), json.dumps(edit).encode())
+        run = _typing(engine, keystrokes["the card"])
+        yield Case(f"{name}, an entry stays: the card", run, note="earlier turns are built for what they left")
+        run = _typing(engine, lambda _: {"count": 8}, "timeline")
+        yield Case(f"{name}: eight turns that are known", run, note="a chat over time is asked for again")
 
 
-def _edit(file: str, path: list[Any], value: str) -> dict[str, Any]:
+def _edit(file: str, path: list[Any], value: str | int) -> dict[str, Any]:
     return {"edits": [{"file": file, "path": path, "value": value}]}
 
 
-def _typing(engine: WorkspaceEngine, change: Callable[[int], dict[str, Any]]) -> Callable[[], bytes]:
+def _typing(
+    engine: WorkspaceEngine, change: Callable[[int], dict[str, Any]], call: str = "live"
+) -> Callable[[], bytes]:
     numbers = itertools.count()
 
     def keystroke() -> bytes:
-        return engine.answer(EngineCall("live", "page"), json.dumps(change(next(numbers))).encode())[1]
+        return engine.answer(EngineCall(call, "page"), json.dumps(change(next(numbers))).encode())[1]
 
     keystroke()
     return keystroke

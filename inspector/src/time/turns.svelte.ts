@@ -6,7 +6,7 @@ import { session } from "../state/session.svelte.ts";
 import { equal } from "../state/update.ts";
 
 /** Turns of one question: so that a key press never waits long for its answer. */
-const AT_ONCE = 8;
+const AT_ONCE = 5;
 const MORE = 100;
 
 class ChatTurns {

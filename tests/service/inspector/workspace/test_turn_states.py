@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from innkeeper.prompt import Plan
+from innkeeper.prompt.allowance import BuildLimits, allowed
 from innkeeper.service.inspector.inspection.planning import planned
 from innkeeper.service.inspector.views.workspace import Edit, SettingsChange, Variation
 from innkeeper.service.inspector.workspace import turn_states
@@ -107,6 +108,32 @@ def test_nothing_is_built_where_nothing_lasts(monkeypatch: pytest.MonkeyPatch) -
     workspace.files["card.json"].apply(Edit(file="", path=("data", "description")), "plain")
     assert workspace.request().lore_state is None
     assert built == []
+
+
+def test_each_turn_may_take_what_a_build_may() -> None:
+    """Many turns of a wide book are no work of one build."""
+    with allowed(BuildLimits(steps=1)):
+        state = opened().request().lore_state
+    assert state == opened().request().lore_state
+
+
+def test_the_next_turn_builds_itself_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of more turns than are built again it is one in so many that begins, so that those between have the same before them."""
+    monkeypatch.setattr(turn_states, "MAX_CARRIED", 2)
+    monkeypatch.setattr(turn_states, "_STRIDE", 2)
+    built: list[int] = []
+    after = turn_states.TurnStates._after
+
+    def counted(states: Any, asked: Any, index: int, state: Any, **fields: Any) -> Any:
+        built.append(index)
+        return after(states, asked, index, state, **fields)
+
+    monkeypatch.setattr(turn_states.TurnStates, "_after", counted)
+    workspace = opened(turn=7)
+    workspace.request()
+    workspace.change(SettingsChange(turn=9))
+    workspace.request()
+    assert built == [4, 6, 8]
 
 
 def test_of_many_turns_the_last_are_built(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 MAX_TURNS_AT_ONCE: Final = 20
 """Turns of one answer of a timeline (no error: the page asks for the others)."""
 
+_PLANS: Final = 8
+"""The last plans that are kept: what is asked for next are turns before those of now, the last of which is known then."""
+
 PROVIDERS: Final = tuple(sorted({name for rule in RULES for name in rule.providers}))
 """Those whose caches are known."""
 
@@ -45,7 +48,7 @@ class ChatTimeline:
         self._facts: Any = None
         self._messages: tuple[Any, ...] = ()
         self._turns: dict[tuple[int, str], TurnView] = {}
-        self._last: tuple[int, Plan] | None = None
+        self._plans: dict[int, Plan] = {}
 
     def view(self, workspace: OpenWorkspace, request: TimelineRequest) -> TimelineView:
         """Some of the turns. Raises what building raises, and `UnknownNameError` for the provider."""
@@ -68,14 +71,13 @@ class ChatTimeline:
         same = before is not None and before[0] == facts
         if not (same and all(one is other for (_, one), (_, other) in zip(before[1], others, strict=True))):
             self._turns.clear()
-            self._last = None
+            self._plans.clear()
         self._facts = (facts, others)
         pairs = enumerate(zip(self._messages, messages, strict=False))
         length = min(len(self._messages), len(messages))
         same_until = next((index for index, (one, other) in pairs if one is not other), length)
         self._turns = {key: turn for key, turn in self._turns.items() if turn.message < same_until}
-        if self._last is not None and self._last[0] >= same_until:
-            self._last = None
+        self._plans = {index: plan for index, plan in self._plans.items() if index < same_until}
         self._messages = messages
 
     def _turn(self, workspace: OpenWorkspace, turns: tuple[int, ...], number: int, provider: str) -> TurnView:
@@ -90,13 +92,13 @@ class ChatTimeline:
         return self._turns.setdefault((number, provider), view)
 
     def _plan(self, workspace: OpenWorkspace, message: int) -> Plan:
-        """The prompt in which a message of the chat is answered; the last that was made is kept for the next turn."""
-        if self._last is None or self._last[0] != message:
+        """The prompt in which a message of the chat is answered."""
+        if message not in self._plans:
             text = self._messages[message].text
             with apart():
                 plan = planned(workspace, Variation(settings=SettingsChange(turn=message, message=text)))
-            self._last = (message, plan)
-        return self._last[1]
+            self._plans = dict([*self._plans.items(), (message, plan)][-_PLANS:])
+        return self._plans[message]
 
 
 def _assets(plan: Plan) -> Iterator[AssetTokens]:
