@@ -251,7 +251,7 @@ _NOT_OURS: Final = frozenset(
 
 
 def _payload(case: Case) -> dict[str, Any]:
-    from innkeeper.taverns.risu.bodies import request_body
+    from innkeeper.taverns.risu.request_flags import request_body
 
     case = msgspec.structs.replace(case, base={**case.base, "db": {**_DEFAULTS, **case.base["db"]}})
     try:

@@ -41,17 +41,19 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     path: str = ""
     level: Level = Level.WARNING
     line: int | None = None
+    column: int | None = None
     hint: str | None = None
 
     def __str__(self) -> str:
         """The sentence, with its place in front when that is known."""
         line = f"line {self.line}" if self.line is not None else ""
+        line += f", column {self.column}" if self.column is not None else ""
         position = " ".join(part for part in (line, self.path) if part)
         return f"{position}: {self.message}" if position else self.message
 
     def where(self, asset: str | None = None) -> Where:
         """The place as errors and notes carry it."""
-        return Where(asset=asset, path=self.path or None, line=self.line)
+        return Where(asset=asset, path=self.path or None, line=self.line, column=self.column)
 
     def to_note(self, asset: str | None = None) -> Note:
         """The finding as a note of a plan, about the file or asset called ``asset``."""

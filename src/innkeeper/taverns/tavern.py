@@ -13,6 +13,8 @@ from typing import Any, Final, NamedTuple, Unpack
 import msgspec
 
 from innkeeper.budget import FIT, cache_plan, explain, plan_diff
+from innkeeper.content.finding import Finding
+from innkeeper.content.preset import Preset
 from innkeeper.dialects import DIALECTS
 from innkeeper.prompt import (
     BuildRequest,
@@ -199,6 +201,7 @@ class Tavern:
     ``pipeline`` is its steps; where they depend on the request, ``choose`` gives the pipeline for one. ``inputs`` says which
     inputs it has no use for. ``summary`` is a line for lists of taverns. ``profiles`` are the variants of its rules that a
     request may name, the usual one first; none where it has no variants. ``replies`` says how scripts treat an answer.
+    ``lint`` gives the findings on assets, by a request's fields, the preset that judges lore, and the model that counts it.
     ``carrying`` gives steps that leave the same ``carry`` in a plan without texts, where no macro sets a variable; None: all do.
     """
 
@@ -210,6 +213,7 @@ class Tavern:
     carrying: Callable[[BuildRequest], Pipeline | None] = lambda _: None
     profiles: tuple[str, ...] = ()
     replies: ReplyScripts | None = None
+    lint: Callable[[Mapping[str, Any], Preset | None, str | None], Iterable[Finding]] = lambda *_: ()
 
     def pipeline_for(self, request: BuildRequest) -> Pipeline:
         """The steps that a request is built with."""

@@ -36,17 +36,18 @@ _LIMITS: Final = BuildLimits(seconds=1.75)
 @click.command(epilog=examples("innkeeper lint wenna.png harbour.json"))
 @click.argument("files", nargs=-1, required=True)
 @click.option("--model", metavar="NAME", help="The model to count tokens for.")
+@click.option("--tavern", default="silly", metavar="NAME", help="Whose macros and lore are checked: silly or risu.")
 @click.option("--strict", is_flag=True, help="Exit with 1 for informational findings too.")
 @json_option
 @paged
-def lint(files: tuple[str, ...], *, model: str | None, strict: bool, as_json: bool) -> int:
+def lint(files: tuple[str, ...], *, model: str | None, tavern: str, strict: bool, as_json: bool) -> int:
     """Report dead entries, unreachable or too short keys, shadowed groups, slow regular expressions and dead scripts.
 
     FILES are cards, lorebooks, presets, personas and chats, recognised by their content. Exits with 1 on a warning, with 65
     if they exceed the work limits of a build.
     """
     with allowed(_LIMITS), progress("files", len(files), quiet=as_json) as step:
-        located = linted(_read(files), model, step)
+        located = linted(_read(files), model, step, tavern=tavern)
     if as_json:
         print_json([{"file": name, **finding.to_dict()} for name, finding in located])
     else:
@@ -68,14 +69,14 @@ def _read(files: tuple[str, ...]) -> Iterable[tuple[str, AssetFields]]:
 
 
 def linted(
-    files: Iterable[tuple[str, AssetFields]], model: str | None, step: Step = lambda _: None
+    files: Iterable[tuple[str, AssetFields]], model: str | None, step: Step = lambda _: None, *, tavern: str = "silly"
 ) -> list[tuple[str, Finding]]:
     """Return the findings about files by name; lore is checked with the preset among them, if there is one.
 
     ``step`` is told of each file.
     """
     from innkeeper.lore.lint import RESTATED
-    from innkeeper.taverns.silly.lint import lint_fields
+    from innkeeper.taverns import TAVERNS
 
     read = list(files)
     preset = next((assets.fields["preset"] for _, assets in read if "preset" in assets.fields), None)
@@ -84,7 +85,7 @@ def linted(
         for name, assets in counted(read, step)
         for finding in (
             *(finding for finding in assets.findings if finding.rule not in RESTATED),
-            *lint_fields(assets.fields, preset, model),
+            *TAVERNS[tavern].lint(assets.fields, preset, model),
         )
     ]
 

@@ -99,6 +99,13 @@ def _parsed(run: CbsRun, text: str) -> str:
         run.temporary, run.answer = outer
 
 
+def name_and_arguments(tag: str) -> tuple[str, list[str]]:
+    """The name of a tag, in small letters without separators, and its arguments."""
+    colon = tag.find(":")
+    name, *arguments = tag.split("::" if tag.startswith("::", colon) else ":") if colon >= 0 else [tag]
+    return name.lower().translate(_SEPARATORS), arguments
+
+
 class _BufferKind(Enum):
     """What a buffer is of; the value is printed before it where it is still open at the end."""
 
@@ -244,14 +251,12 @@ class _Parse:
         run = self._run
         if tag.startswith("? "):
             return number_text(calculate(tag[2:], run.variable, run.scope.global_variable))
-        colon = tag.find(":")
-        name, *args = tag.split("::" if tag.startswith("::", colon) else ":") if colon >= 0 else [tag]
+        name, args = name_and_arguments(tag)
         if tag.startswith("call::") and args[0] in run.functions:
             body = run.functions[args[0]]
             for index, value in enumerate(args):
                 body = replaced(body, f"{{{{arg::{index}}}}}", value, run.spend)
             return run.parse(run, body)
-        name = name.lower().translate(_SEPARATORS)
         if name in _ERASERS and run.scope.compat.erasers:
             _ERASERS[name](self._stack[-1].parts)
             return ""

@@ -40,16 +40,11 @@ class CbsCompat(msgspec.Struct, frozen=True, kw_only=True):
 
 
 LATER: Final = CbsCompat()
-RISU_166: Final = CbsCompat(
-    name="166.3.3",
-    version="166.3.3",
-    ordered_comparisons=False,
-    whitespace_modes=False,
-    each_as=False,
-    json_items=False,
-    block_keep=False,
-    else_in_pure=False,
-    erasers=False,
+_FORMER: Final = msgspec.structs.replace(
+    LATER, name="166.3.3", version="166.3.3", ordered_comparisons=False, erasers=False
+)
+RISU_166: Final = msgspec.structs.replace(
+    _FORMER, whitespace_modes=False, each_as=False, json_items=False, block_keep=False, else_in_pure=False
 )
 
 PROFILES: Final[Mapping[str, CbsCompat]] = {compat.name: compat for compat in (LATER, RISU_166)}

@@ -15,7 +15,16 @@ from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import LimitError
 from innkeeper.taverns.risu.inputs import RisuInputs
-from innkeeper.taverns.risu.line import OPEN, TYPED, PromptLine, RisuMessage, line, split_thoughts
+from innkeeper.taverns.risu.line import (
+    EXAMPLE_MEMO,
+    NEW_CHAT_MEMO,
+    OPEN,
+    TYPED,
+    PromptLine,
+    RisuMessage,
+    line,
+    split_thoughts,
+)
 from innkeeper.taverns.risu.lore.compiled import without_tags
 from innkeeper.taverns.risu.request_flags import SLOT
 from innkeeper.taverns.risu.triggers.run import run_triggers
@@ -23,8 +32,6 @@ from innkeeper.taverns.risu.triggers.state import TriggerInputs
 from innkeeper.text.javascript.values import strip, strip_start
 
 NEW_CHAT: Final = "[Start a new chat]"
-NEW_CHAT_MEMO: Final = "NewChat"
-EXAMPLE_MEMO: Final = "NewChatExample"
 UNKNOWN_SPEAKER: Final = "Unknown Character"
 GROUP_TEMPLATE: Final = "<{{char}}'s Message>\n{{slot}}\n</{{char}}'s Message>"
 _INLAYS: Final = re.compile(r"\{\{(?:inlay|inlayed|inlayeddata)::")

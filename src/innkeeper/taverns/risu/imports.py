@@ -11,19 +11,11 @@ from innkeeper.content.preset import Preset, PromptItem
 from innkeeper.prompt.data import thaw
 from innkeeper.taverns.risu.stored import FORMATING_ORDER
 
-_EXTENSIONS: Final[Mapping[str, str]] = {
-    "customScripts": "customscript",
-    "triggerscript": "triggerscript",
-    "defaultVariables": "defaultVariables",
-    "utilityBot": "utilityBot",
-    "bias": "bias",
-    "viewScreen": "viewScreen",
-    "additionalText": "additionalText",
-    "lowLevelAccess": "lowLevelAccess",
-    "prebuiltAssetCommand": "prebuiltAssetCommand",
-    "inlayViewScreen": "inlayViewScreen",
-    "newGenData": "newGenData",
-}
+_SAME_NAMES: Final = (
+    "triggerscript", "defaultVariables", "utilityBot", "bias", "viewScreen", "additionalText", "lowLevelAccess",
+    "prebuiltAssetCommand", "inlayViewScreen", "newGenData",
+)  # fmt: skip
+_EXTENSIONS: Final[Mapping[str, str]] = {"customScripts": "customscript", **{name: name for name in _SAME_NAMES}}
 """What a card has for RisuAI (``extensions.risuai``), and what a character calls it."""
 
 UNREAD: Final = ("bias", "additionalText", "prebuiltAssetCommand")

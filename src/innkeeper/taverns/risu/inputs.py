@@ -22,8 +22,6 @@ from innkeeper.prompt.dialect import reply_limit
 from innkeeper.prompt.errors import Where
 from innkeeper.taverns.assets import Assets, assets_of, raw_of
 from innkeeper.taverns.inputs import note_unread
-from innkeeper.taverns.risu.compat import RisuCompat, compat_of
-from innkeeper.taverns.risu.expansion import CbsExpander
 from innkeeper.taverns.risu.group import GroupMember, next_speakers
 from innkeeper.taverns.risu.imports import (
     UNREAD,
@@ -36,13 +34,15 @@ from innkeeper.taverns.risu.imports import (
 )
 from innkeeper.taverns.risu.line import RisuMessage, read_messages
 from innkeeper.taverns.risu.lore.entry import LoreEntry, book_entries, stored_entries
-from innkeeper.taverns.risu.scripts import RewrittenText, ScriptRunner, read_scripts
+from innkeeper.taverns.risu.scripts import CbsExpander, RewrittenText, ScriptRunner, read_scripts
 from innkeeper.taverns.risu.stored import (
     Card,
     PromptSettings,
+    RisuCompat,
     RisuSettings,
     StoredCharacter,
     StoredChat,
+    compat_of,
     module_list,
     read_stored,
     stored_names,

@@ -16,6 +16,8 @@ from innkeeper.prompt.parts import Attachment
 from innkeeper.taverns.assets import assets_of
 from innkeeper.text.javascript.values import WHITE_SPACE
 
+NEW_CHAT_MEMO: Final = "NewChat"
+EXAMPLE_MEMO: Final = "NewChatExample"
 SEPARATOR = Origin(OriginAsset.ENGINE, "separator")
 
 

@@ -1,25 +1,57 @@
-"""Regex scripts of RisuAI: what they make of a typed text, a reply, a message of the history, and a text on the screen.
-
-Nothing is changed in place: the text that a script writes back to its message, and an emotion it shows, are in the result.
-"""
+"""Texts: CBS as one build expands it, and the regex scripts for what is typed, answered, sent and shown."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
 import msgspec
 
-from innkeeper.macros.cbs import CbsScope, expand
+from innkeeper.macros.cbs import CbsScope, Expanded, expand
 from innkeeper.macros.cbs.scope import data_of
+from innkeeper.macros.engine.errors import MacroLimitError
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.text.javascript.substitution import side_of, substituted
 from innkeeper.text.javascript.values import parse_int
 from innkeeper.text.jsreplace import JsMatch, ReplaceRunner, joined
+
+
+class CbsExpander:
+    """Expands texts in one scope. Variables that a text writes are there for the next one; ``report`` gets notes, each once."""
+
+    def __init__(self, scope: CbsScope, variables: MutableMapping[str, Any], report: Callable[[str], None]) -> None:
+        self.scope = msgspec.structs.replace(scope, variables=variables)
+        self.variables = variables
+        self._report = report
+        self._reported: set[str] = set()
+
+    def __call__(self, text: str, **changes: Any) -> str:
+        """The text with its macros expanded; ``changes`` are fields of the scope that are other ones here.
+
+        One that takes more than the limits allow stays as it is, and is reported.
+        """
+        if "{" not in text and "<" not in text:
+            return text
+        scope = msgspec.structs.replace(self.scope, **changes) if changes else self.scope
+        try:
+            expanded = expand(text, scope)
+        except MacroLimitError as error:
+            expanded = Expanded(text, {}, (error.message,))
+        for name, value in expanded.variables.items():
+            if value is None:
+                self.variables.pop(name, None)
+            else:
+                self.variables[name] = value
+        for note in expanded.notes:
+            if note not in self._reported:
+                self._reported.add(note)
+                self._report(note)
+        return expanded.text
+
 
 MAX_RISU_SCRIPTS: Final = 2_000
 """Scripts of one build (a note; further ones are left out)."""

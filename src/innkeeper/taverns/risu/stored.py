@@ -1,31 +1,23 @@
-"""Stored: RisuAI's own objects (settings, character, chat) as typed values, with its names and its defaults.
-
-A field of another type than its default counts as absent. What no prompt depends on is not read.
-"""
+"""Stored: RisuAI's own objects as typed values, with its names and defaults; RisuCompat: where two of its versions differ."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 import msgspec
 
+from innkeeper.macros.cbs import LATER, RISU_166, CbsCompat
+from innkeeper.prompt.errors import UnknownNameError
 from innkeeper.prompt.typed.once import convert
 
 T = TypeVar("T", bound=msgspec.Struct)
 
 FORMATING_ORDER: Final = (
-    "main",
-    "description",
-    "personaPrompt",
-    "chats",
-    "lastChat",
-    "jailbreak",
-    "lorebook",
-    "globalNote",
-    "authorNote",
-)
+    "main", "description", "personaPrompt", "chats", "lastChat", "jailbreak", "lorebook", "globalNote", "authorNote",
+)  # fmt: skip
 """The order of a prompt that has no template."""
 
 _UNSET: Final = -1000
@@ -216,3 +208,38 @@ def module_list(db: RisuSettings, *lists: list[Any]) -> list[Mapping[str, Any]]:
         if isinstance(module, Mapping) and named & {module.get("id"), module.get("namespace")}:
             modules.setdefault(module.get("id") or index, module)
     return list(modules.values())
+
+
+class RisuCompat(msgspec.Struct, frozen=True, kw_only=True):
+    """The switches. Their defaults are those of the profile ``later``."""
+
+    lore_patterns: bool = True
+    """Whether ``/pattern/flags`` as a key is read properly; 166.3.3 takes the first slash for a part of it, and one text."""
+
+    entry_flags: bool = True
+    """Whether a decorator that records matches holds for its entry; in 166.3.3 for each that fires after it was read."""
+
+    nested_positions: int = 5
+    """How many levels of ``{{position::x}}`` in entries are filled; 166.3.3 fills those of cards alone."""
+
+    macros: CbsCompat = LATER
+    """The switches of the macro language."""
+
+
+DEFAULT_PROFILE: Final = "later"
+"""The profile of requests that name none."""
+
+PROFILES: Final = MappingProxyType(
+    {
+        DEFAULT_PROFILE: RisuCompat(),
+        "166.3.3": RisuCompat(lore_patterns=False, entry_flags=False, nested_positions=0, macros=RISU_166),
+    }
+)
+
+
+def compat_of(profile: str | None) -> RisuCompat:
+    """The switches of a profile (``None``: the default one). Raises `UnknownNameError`."""
+    name = profile or DEFAULT_PROFILE
+    if name not in PROFILES:
+        raise UnknownNameError("profile", name, PROFILES)
+    return PROFILES[name]

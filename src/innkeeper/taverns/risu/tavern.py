@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
+from innkeeper.content.finding import Finding
+from innkeeper.content.preset import Preset
+from innkeeper.macros.cbs.lint import lint_document
+from innkeeper.taverns.assets import raw_of
 from innkeeper.taverns.inputs import ASKING_PORTS, InputRules
-from innkeeper.taverns.risu.compat import PROFILES
 from innkeeper.taverns.risu.imports import is_risu_preset
 from innkeeper.taverns.risu.reply import REPLIES
 from innkeeper.taverns.risu.steps import PIPELINE
+from innkeeper.taverns.risu.stored import PROFILES
 from innkeeper.taverns.tavern import Tavern
 
 INPUTS: Final = InputRules(
@@ -46,6 +51,12 @@ INPUTS: Final = InputRules(
 )  # fmt: skip
 """What has no effect here, and why."""
 
+
+def _lint(fields: Mapping[str, Any], _preset: Preset | None, _model: str | None) -> Iterator[Finding]:
+    for asset in (fields.get("character"), fields.get("preset"), *fields.get("lorebooks", ())):
+        yield from lint_document(raw_of(asset))
+
+
 TAVERN: Final = Tavern(
     name="risu",
     pipeline=PIPELINE,
@@ -53,6 +64,7 @@ TAVERN: Final = Tavern(
     summary="RisuAI's prompts: template cards, decorated lore, CBS macros, request flags per model.",
     profiles=tuple(PROFILES),
     replies=REPLIES,
+    lint=_lint,
 )
 
 build = TAVERN.build

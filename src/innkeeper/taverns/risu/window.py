@@ -17,8 +17,7 @@ import msgspec
 
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.prompt.errors import MaxTokensExceededError, UsageError, Where
-from innkeeper.taverns.risu.history import NEW_CHAT_MEMO
-from innkeeper.taverns.risu.line import PromptLine, line
+from innkeeper.taverns.risu.line import NEW_CHAT_MEMO, PromptLine, line
 
 MARGIN: Final = 50
 """Tokens that are added to the reply's share."""

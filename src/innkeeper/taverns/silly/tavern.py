@@ -20,6 +20,7 @@ from innkeeper.taverns.silly.chat.prompts import ENTRIES, PINNED_GROUPS
 from innkeeper.taverns.silly.chat.trimming import TRIMMING
 from innkeeper.taverns.silly.hooks import HOOKS
 from innkeeper.taverns.silly.injection import INJECTION
+from innkeeper.taverns.silly.lint import lint_fields
 from innkeeper.taverns.silly.lore import LORE
 from innkeeper.taverns.silly.reads import INPUTS
 from innkeeper.taverns.silly.scripts.texts import REPLIES
@@ -69,6 +70,7 @@ TAVERN: Final = Tavern(
     summary="SillyTavern's prompts: cards, lore, presets, groups; for chats and for text completion.",
     profiles=tuple(PROFILES),
     replies=REPLIES,
+    lint=lint_fields,
 )
 
 build = TAVERN.build

@@ -45,7 +45,7 @@ class ReadyEntry(msgspec.Struct, frozen=True, eq=False, gc=False):
     full_words: bool
     parent: int = -1
     is_plain: bool = False
-    """Whether its keys alone decide about it, in the window that all entries search and in other entries."""
+    """Whether its keys alone decide about it."""
 
     @property
     def source(self) -> str:
@@ -108,10 +108,7 @@ class ReadyLore:
             ),
             full_words=words,
             parent=parent,
-            is_plain=len(queries) == 1
-            and head.scan_depth is None
-            and head.searches_recursion
-            and not (head.conditions or head.forces or entry.use_regex or entry.always_active or entry.mode == CHILD),
+            is_plain=not (head.conditions or head.forces or entry.always_active or entry.mode == CHILD),
         )
         draws = any(condition.name == "probability" for condition in head.conditions)
         if entry.always_active or entry.use_regex or head.forces or draws:

@@ -26,12 +26,8 @@ from innkeeper.text.javascript.values import to_number
 _NESTED_RUNS: Final = 10
 _SAFE_DISPLAY: Final = ("v2GetDisplayState", "v2SetDisplayState")
 _SAFE_REQUEST: Final = (
-    "v2GetRequestState",
-    "v2SetRequestState",
-    "v2GetRequestStateRole",
-    "v2SetRequestStateRole",
-    "v2GetRequestStateLength",
-)
+    "v2GetRequestState", "v2SetRequestState", "v2GetRequestStateRole", "v2SetRequestStateRole", "v2GetRequestStateLength",
+)  # fmt: skip
 _FLOW: Final = ("v2If", "v2IfAdvanced", "v2Else", "v2EndIndent", "v2LoopNTimes", "v2BreakLoop", "v2StopTrigger")
 _OWN: Final = frozenset({*_SAFE_DISPLAY, *_SAFE_REQUEST})
 _SAFE_VALUES: Final = frozenset({*values.OUTPUTS, *values.ACTIONS, *values.CHANGED_LISTS, *values.READ_LISTS}) - {
