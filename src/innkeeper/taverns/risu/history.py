@@ -123,13 +123,9 @@ def typed_messages(inputs: RisuInputs, count: Callable[[str], int]) -> list[Risu
 def example_lines(inputs: RisuInputs) -> list[PromptLine]:
     """The example messages of the card. Text before the first speaker, and behind a mark of a start, is left out."""
     lines: list[PromptLine] = []
-    speakers = {
-        "{{char}}:": ("assistant", "example_assistant"),
-        "<bot>:": ("assistant", "example_assistant"),
-        "{{user}}:": ("user", "example_user"),
-        "<user>:": ("user", "example_user"),
-        f"{inputs.character.name}:": ("assistant", "example_assistant"),
-    }
+    marks = ("{{char}}:", "<bot>:", f"{inputs.character.name}:")
+    speakers = dict.fromkeys(marks, ("assistant", "example_assistant"))
+    speakers |= dict.fromkeys(("{{user}}:", "<user>:"), ("user", "example_user"))
     for text in map(strip, inputs.character.example_message.split("\n")):
         lowered = text.lower()
         if lowered == "<start>":

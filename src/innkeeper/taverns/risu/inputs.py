@@ -324,12 +324,9 @@ def _entries(
     return full[0] if len(full) == 1 else tuple(entry for entries in full for entry in entries)
 
 
-_UTILITY: Final = (
-    Card(type="plain", type2="main"),
-    Card(type="description"),
-    Card(type="lorebook"),
-    Card(type="chat"),
-    Card(type="plain", type2="globalNote"),
+_UTILITY: Final = tuple(
+    Card(type=kind.partition(" ")[0], type2=kind.partition(" ")[2])
+    for kind in ("plain main", "description", "lorebook", "chat", "plain globalNote")
 )
 
 

@@ -247,7 +247,11 @@ def completion_text(messages: Sequence[Message], template: str, *, name: str = "
     """
     spoken = [message for message in messages if message.role in _ROLES]
     if template == PLAIN:
-        return "\n\n".join([*map(_labelled, spoken), *([] if goes_on else [f"{name}:"])])
+        labels = ["system" if message.role == "system" else message.name for message in spoken]
+        texts = [
+            f"{label}: {each.content}" if label else each.content for label, each in zip(labels, spoken, strict=True)
+        ]
+        return "\n\n".join([*texts, *([] if goes_on else [f"{name}:"])])
     if template not in TEMPLATES:
         raise UnknownNameError("template of RisuAI", template, (*TEMPLATES, PLAIN))
     form = TEMPLATES[template]
@@ -269,8 +273,3 @@ def completion_text(messages: Sequence[Message], template: str, *, name: str = "
         turns.insert(0, ("system", form.default_system))
     parts = [f"{affixes[role][0]}{clean(text)}{affixes[role][1]}" for role, text in turns]
     return "".join([form.start if turns else "", *parts, form.reply])
-
-
-def _labelled(message: Message) -> str:
-    label = "system" if message.role == "system" else message.name
-    return f"{label}: {message.content}" if label else message.content

@@ -72,11 +72,8 @@ def _lore(state: State, _config: NoConfig) -> None:
     inputs = state.scratch[INPUTS]
     owner = inputs.group or inputs.character
     settings, compat = owner.lore_settings, inputs.compat
-    lore = compile_lore(
-        inputs.entries,
-        full_words=bool(settings.get("fullWordMatching")),
-        keep_slash=not compat.lore_patterns,
-    )
+    words = bool(settings.get("fullWordMatching"))
+    lore = compile_lore(inputs.entries, full_words=words, keep_slash=not compat.lore_patterns)
     reports: list[str] = []  # not the state itself: a plan keeps its verdicts, and these their scan
     outcome = scan(
         lore,
@@ -110,11 +107,9 @@ def _sections(state: State, _config: NoConfig) -> None:
     if inputs.generation == "continue" and not sections.merges(inputs.model):
         message = "generation has no effect: RisuAI asks GPT and Claude alone to go on"
         state.note(NoteKind.IGNORED, message, data={"input": "generation"})
-    parts = {}  # in RisuAI's order, in which macros draw their numbers
-    if not inputs.template:
-        parts["main"] = sections.main_prompt(inputs)
-        parts["jailbreak"] = sections.jailbreak(inputs)
-        parts["globalNote"] = sections.global_note(inputs)
+    own = {"main": sections.main_prompt, "jailbreak": sections.jailbreak, "globalNote": sections.global_note}
+    # in RisuAI's order, in which macros draw their numbers
+    parts = {} if inputs.template else {name: section(inputs) for name, section in own.items()}
     state.scratch[SECTIONS] = parts | {
         "authornote": sections.authors_note(inputs),
         "description": sections.description(inputs, lore),
@@ -271,8 +266,7 @@ def _of_request_triggers(state: State, inputs: RisuInputs, lines: list[PromptLin
 
 
 _GROUPS: Final[Mapping[str, BudgetGroup]] = {
-    "chat": BudgetGroup.HISTORY,
-    "greeting": BudgetGroup.HISTORY,
+    **dict.fromkeys(("chat", "greeting"), BudgetGroup.HISTORY),
     "examples": BudgetGroup.EXAMPLES,
     "lorebook": BudgetGroup.LORE,
     "memory": BudgetGroup.MEMORY,
@@ -325,16 +319,14 @@ def _block(each: PromptLine, index: int) -> Block:
     )
 
 
-PREPARE_STEP: Final = Step("prepare", _prepare, NoConfig)
-LORE_STEP: Final = Step("lore", _lore, NoConfig)
-SECTIONS_STEP: Final = Step("sections", _sections, NoConfig)
-HISTORY_STEP: Final = Step("history", _history, NoConfig)
-MEMORY_STEP: Final = Step("memory", _memory, NoConfig)
-ASSEMBLY_STEP: Final = Step("assembly", _assembly, NoConfig)
-FLAGS_STEP: Final = Step("request_flags", _request_flags, RequestFlagsConfig)
-PLAN_STEP: Final = Step("plan_assembly", _plan_assembly, NoConfig)
-
 PIPELINE: Final = Pipeline(
-    PREPARE_STEP, LORE_STEP, SECTIONS_STEP, HISTORY_STEP, MEMORY_STEP, ASSEMBLY_STEP, FLAGS_STEP, PLAN_STEP
+    Step("prepare", _prepare, NoConfig),
+    Step("lore", _lore, NoConfig),
+    Step("sections", _sections, NoConfig),
+    Step("history", _history, NoConfig),
+    Step("memory", _memory, NoConfig),
+    Step("assembly", _assembly, NoConfig),
+    Step("request_flags", _request_flags, RequestFlagsConfig),
+    Step("plan_assembly", _plan_assembly, NoConfig),
 )
 """All steps, in their order."""

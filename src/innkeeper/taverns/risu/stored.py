@@ -211,35 +211,24 @@ def module_list(db: RisuSettings, *lists: list[Any]) -> list[Mapping[str, Any]]:
 
 
 class RisuCompat(msgspec.Struct, frozen=True, kw_only=True):
-    """The switches. Their defaults are those of the profile ``later``."""
+    """The switches of a version. Their defaults are those of the later ones."""
 
     lore_patterns: bool = True
     """Whether ``/pattern/flags`` as a key is read properly; 166.3.3 takes the first slash for a part of it, and one text."""
-
     entry_flags: bool = True
     """Whether a decorator that records matches holds for its entry; in 166.3.3 for each that fires after it was read."""
-
     nested_positions: int = 5
     """How many levels of ``{{position::x}}`` in entries are filled; 166.3.3 fills those of cards alone."""
-
     macros: CbsCompat = LATER
     """The switches of the macro language."""
 
 
-DEFAULT_PROFILE: Final = "later"
-"""The profile of requests that name none."""
-
-PROFILES: Final = MappingProxyType(
-    {
-        DEFAULT_PROFILE: RisuCompat(),
-        "166.3.3": RisuCompat(lore_patterns=False, entry_flags=False, nested_positions=0, macros=RISU_166),
-    }
-)
+_FORMER: Final = RisuCompat(lore_patterns=False, entry_flags=False, nested_positions=0, macros=RISU_166)
+PROFILES: Final = MappingProxyType({"later": RisuCompat(), "166.3.3": _FORMER})
 
 
 def compat_of(profile: str | None) -> RisuCompat:
-    """The switches of a profile (``None``: the default one). Raises `UnknownNameError`."""
-    name = profile or DEFAULT_PROFILE
-    if name not in PROFILES:
-        raise UnknownNameError("profile", name, PROFILES)
-    return PROFILES[name]
+    """The switches of a profile (``None``: the first one). Raises `UnknownNameError`."""
+    if (profile or "later") not in PROFILES:
+        raise UnknownNameError("profile", str(profile), PROFILES)
+    return PROFILES[profile or "later"]

@@ -17,8 +17,6 @@ from innkeeper.text.javascript.values import number_text, to_number
 _NO_MESSAGE: Final = "[Cannot get time]"
 _NO_TIME: Final = "[Cannot get time, message was sent in older version]"
 _NO_PREVIOUS_TIME: Final = "[Cannot get time, previous message was sent in older version]"
-_NO_USER: Final = "[No user message found]"
-_NO_PREVIOUS_USER: Final = "[No previous user message found]"
 _COUNTED: Final = "00:00:00"
 _NOON: Final = 12
 
@@ -116,7 +114,7 @@ def messageidleduration(call: CbsCall) -> Result:
     call.run.spend(call.scope.chat_index)
     last, before, *_ = [*(message for message in until if message.get("role") == "user"), None, None]
     if last is None or before is None:
-        return _NO_USER if last is None else _NO_PREVIOUS_USER
+        return f"[No {'' if last is None else 'previous '}user message found]"
     if not time_of(last):
         return _NO_TIME
     return _duration(time_of(last) - time_of(before)) if time_of(before) else _NO_PREVIOUS_TIME

@@ -346,8 +346,7 @@ _MISSES: Final = {
     "key": RisuReason.NO_MATCH,
     "secondary": RisuReason.SECONDARY,
     "additional_keys": RisuReason.ADDITIONAL,
-    "exclude_keys": RisuReason.EXCLUDED,
-    "exclude_keys_all": RisuReason.EXCLUDED,
+    **dict.fromkeys(("exclude_keys", "exclude_keys_all"), RisuReason.EXCLUDED),
 }
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from innkeeper.macros.cbs.scope import data_of
 from innkeeper.taverns.risu.triggers.conditions import occurs, slice_of
 from innkeeper.taverns.risu.triggers.state import Operands, TriggerState
+from innkeeper.taverns.risu.triggers.values import set_variable
 from innkeeper.text.javascript.values import json_text, parse_json, text_of
 
 _SLOT: Final = "{{slot}}"
@@ -16,17 +17,19 @@ _ORDER: Final = 100
 _ROLES: Final = ("user", "assistant", "system")
 
 
-def add_prompt(state: TriggerState, location: str, text: str) -> None:
+def add_prompt(operands: Operands) -> None:
     """Add a text to the prompt at ``start``, ``historyend`` or ``promptend``."""
+    state, location = operands.state, str(operands.effect.get("location"))
     if location in state.prompts:
-        state.prompts[location] += text + "\n\n"
+        state.prompts[location] += operands.text("value") + "\n\n"
         state.spend(len(state.prompts[location]))
 
 
-def impersonate(state: TriggerState, role: str, text: str) -> None:
+def impersonate(operands: Operands) -> None:
     """Add a message of the user or the character."""
-    if role in {"user", "char"}:
-        state.messages.append({"role": role, "data": text})
+    role = operands.effect.get("role")
+    if role in ("user", "char"):
+        operands.state.messages.append({"role": role, "data": operands.text("value")})
 
 
 def cut(state: TriggerState, start: float, end: float) -> None:
@@ -34,10 +37,11 @@ def cut(state: TriggerState, start: float, end: float) -> None:
     state.messages[:] = slice_of(state.messages, start, end)
 
 
-def modify(state: TriggerState, index: float, text: str) -> None:
+def modify(operands: Operands) -> None:
     """Replace the text of a message."""
-    if 0 <= index < len(state.messages) and index == int(index):
-        state.messages[int(index)] = {**state.messages[int(index)], "data": text}
+    messages, index = operands.state.messages, operands.number("index")
+    if 0 <= index < len(messages) and index == int(index):
+        messages[int(index)] = {**messages[int(index)], "data": operands.text("value")}
 
 
 def _last(state: TriggerState, role: str | None = None) -> str | None:
@@ -209,15 +213,13 @@ OUTPUTS: Final[Mapping[str, Callable[[Operands], str | None]]] = {
 """Effects that write a result into a variable. The older ones of lorebooks read entries as lists, and never meet any."""
 
 ACTIONS: Final[Mapping[str, Callable[[Operands], None]]] = {
+    "setvar": set_variable,
+    "cutchat": lambda operands: cut(operands.state, operands.number("start"), operands.number("end")),
     "v2CutChat": cut_chat,
-    "v2ModifyChat": lambda operands: modify(operands.state, operands.number("index"), operands.text("value")),
-    "v2Impersonate": lambda operands: impersonate(
-        operands.state, str(operands.effect.get("role")), operands.text("value")
-    ),
-    "v2SystemPrompt": lambda operands: add_prompt(
-        operands.state, str(operands.effect.get("location")), operands.text("value")
-    ),
-    "v2StopPromptSending": stop,
+    **dict.fromkeys(("modifychat", "v2ModifyChat"), modify),
+    **dict.fromkeys(("impersonate", "v2Impersonate"), impersonate),
+    **dict.fromkeys(("systemprompt", "v2SystemPrompt"), add_prompt),
+    **dict.fromkeys(("stop", "v2StopPromptSending"), stop),
     "v2CreateLorebook": create_entry,
     "v2ModifyLorebookByIndex": lambda operands: _change_entry(operands, lambda entry: _modified(operands, entry)),
     "v2DeleteLorebookByIndex": lambda operands: _change_entry(operands, lambda _: None),

@@ -21,7 +21,6 @@ from innkeeper.taverns.risu.triggers.state import (
     TriggerOutcome,
     TriggerState,
 )
-from innkeeper.text.javascript.values import to_number
 
 _NESTED_RUNS: Final = 10
 _SAFE_DISPLAY: Final = ("v2GetDisplayState", "v2SetDisplayState")
@@ -219,11 +218,9 @@ class _Effects:
 
     def extract(self, operands: Operands) -> None:
         """``extractRegex``, which needs low-level access; without a match nothing is written."""
-        state = operands.state
-        fields = {name: operands.name(name) for name in ("value", "regex", "flags", "result")}
-        if self.trigger.low_level and state.split(fields["regex"], fields["flags"], fields["value"]) is not None:
-            typed = {**fields, **{f"{name}Type": "value" for name in fields}}
-            state.set(operands.name("inputVar"), values.extracted(Operands(state, typed)))
+        pattern, state = (operands.text("regex"), operands.text("flags")), operands.state
+        if self.trigger.low_level and state.split(*pattern, operands.text("value")) is not None:
+            state.set(operands.name("inputVar"), values.extracted(operands))
 
 
 def _indent(effect: Mapping[str, Any]) -> int:
@@ -240,26 +237,10 @@ _JUMPS: Final[Mapping[str, Callable[[_Effects, int, Operands], int]]] = {
 }
 
 _PLAIN: Final[Mapping[str, Callable[[_Effects, Operands], None]]] = {
-    "setvar": lambda _, operands: values.assign(
-        operands.state, operands.name(), str(operands.effect.get("operator")), operands.name("value")
-    ),
-    "systemprompt": lambda _, operands: chat.add_prompt(
-        operands.state, str(operands.effect.get("location")), operands.name("value")
-    ),
-    "impersonate": lambda _, operands: chat.impersonate(
-        operands.state, str(operands.effect.get("role")), operands.name("value")
-    ),
-    "cutchat": lambda _, operands: chat.cut(
-        operands.state, to_number(operands.name("start")), to_number(operands.name("end"))
-    ),
-    "modifychat": lambda _, operands: chat.modify(
-        operands.state, to_number(operands.name("index")), operands.name("value")
-    ),
-    "stop": lambda _, operands: chat.stop(operands),
     "runtrigger": lambda effects, operands: effects.call(operands.name("value")),
     "v2RunTrigger": lambda effects, operands: effects.call(operands.name("target")),
     "sendAIprompt": lambda effects, _: effects.send(),
     "v2SendAIprompt": lambda effects, _: effects.send(),
     "extractRegex": lambda effects, operands: effects.extract(operands),
 }
-"""Effects of the first version, and those that need the trigger's access."""
+"""Effects that need the trigger's access."""

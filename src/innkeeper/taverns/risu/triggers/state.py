@@ -214,7 +214,7 @@ class TriggerState:
 
 
 class Operands(NamedTuple):
-    """The fields of an effect as they are read: each a value, or by its ``…Type`` the name of a variable."""
+    """The fields of an effect as they are read: each a value, or by its ``…Type`` (of ``v2…``) the name of a variable."""
 
     state: TriggerState
     effect: Mapping[str, Any]
@@ -225,8 +225,9 @@ class Operands(NamedTuple):
 
     def text(self, field: str) -> str:
         """A field that is a value or a variable's name."""
-        value = self.name(field)
-        return value if self.effect.get(f"{field}Type") == "value" else self.state.get(value)
+        value, kind = self.name(field), self.effect.get(f"{field}Type")
+        is_value = kind == "value" or not str(self.effect.get("type") or "").startswith("v2")
+        return value if is_value else self.state.get(value)
 
     def number(self, field: str) -> float:
         """The same as a number."""
