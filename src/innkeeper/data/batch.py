@@ -182,16 +182,7 @@ class RowBuilder:
             return made if ask is None else msgspec.structs.replace(made, **ask(plan, made))
         except InnkeeperError as error:
             reason = error
-        except (
-            ArithmeticError,
-            AttributeError,
-            LookupError,
-            MemoryError,
-            OSError,
-            RecursionError,
-            TypeError,
-            ValueError,
-        ) as error:
+        except _DEFECTS as error:
             hint = "this is a defect of Innkeeper; the row alone shows it, with innkeeper build"
             reason = InnkeeperError(f"internal error: {type(error).__name__}", hint=hint)
         facts = error_of(reason, self.settings.source, row.get(LINE))
@@ -248,6 +239,19 @@ class RowBuilder:
         if provider == "gemini":
             return {**name, "request": body}
         return {**name, "method": "POST", "url": "/v1/chat/completions", "body": body}
+
+
+_DEFECTS: Final = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    OSError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What a step of ours may raise that is no error of ours: it is the row's result as well."""
 
 
 def text_of(plan: Plan) -> str:

@@ -53,8 +53,8 @@ _WEIGHT: Final = 8
 class RowReader:
     """Reads rows over the fields that all have in common.
 
-    ``roots`` are the folders that a path may lead into; a relative one begins at the first. ``shared`` are assets by name,
-    ``keep`` are columns that are not fields of a request.
+    ``roots`` are the folders that a path may lead into; a relative one begins at the first in which it is. ``shared`` are assets
+    by name, ``keep`` are columns that are not fields of a request.
     """
 
     def __init__(
@@ -120,11 +120,12 @@ class RowReader:
         """The file that a text names; None for a text that is no path. Raises `UsageError` outside of the folders."""
         if "\n" in text or "\0" in text or len(text) > _LONGEST_PATH or not Path(text).suffix:
             return None
-        path = (self.roots[0] / text if self.roots else Path(text)).resolve()
-        if not any(path.is_relative_to(root) for root in self.roots):
+        paths = [(root / text).resolve() for root in self.roots]
+        inside = [path for path in paths if any(path.is_relative_to(root) for root in self.roots)]
+        if not inside:
             hint = "name files inside the dataset's folder, or add theirs with --root"
             raise UsageError(f"{text!r:.120} lies outside the folders of the dataset", hint=hint)
-        return path
+        return next(filter(Path.exists, inside), inside[0])
 
 
 _LONGEST_PATH: Final = 1_024

@@ -26,7 +26,7 @@ from innkeeper.data.pool import Builders
 from innkeeper.data.sources import RowSource
 from innkeeper.data.summary import FigureSum, Summary
 from innkeeper.data.tables import KINDS, LineWriter, from_bytes, open_binary, to_bytes, writer_of
-from innkeeper.prompt import FormatError, UsageError, Where
+from innkeeper.prompt import FormatError, InnkeeperError, UsageError, Where
 from innkeeper.prompt.data import to_json
 from innkeeper.prompt.machine import utc_now
 from innkeeper.prompt.typed.misfit import Misfit
@@ -246,11 +246,15 @@ class _FileRun:
             rows = len(ready) * shard
             errors = 0
             numbers: deque[int] = deque()  # of the shards that the engine has
-            for table in engine(_noted(tables, ready, numbers), settings):
-                _put(self.parts / _PART.format(numbers.popleft()), to_bytes(table))
-                rows, errors = rows + table.num_rows, errors + table.num_rows - table["error"].null_count
-                if progress is not None:
-                    progress(rows, errors)
+            try:
+                for table in engine(_noted(tables, ready, numbers), settings):
+                    _put(self.parts / _PART.format(numbers.popleft()), to_bytes(table))
+                    rows, errors = rows + table.num_rows, errors + table.num_rows - table["error"].null_count
+                    if progress is not None:
+                        progress(rows, errors)
+            except InnkeeperError as error:
+                error.hint = f"{rows:,} rows are done, in {str(self.parts)!r}; {error.hint}" if rows else error.hint
+                raise
             return self._merged(settings, kind, len(ready))
 
     def _check_target(self) -> None:

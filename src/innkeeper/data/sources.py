@@ -166,7 +166,7 @@ def _readable(path: Path) -> Iterator[None]:
         yield
     except (pa.ArrowException, OSError, EOFError) as error:
         problem = shorten(str(error).splitlines()[0] if str(error) else type(error).__name__, 200)
-        hint = "the file is cut or damaged; shards that were done before stay done"
+        hint = "the file is cut or damaged; whole again it is another dataset, with an output of its own"
         raise FormatError(f"the dataset cannot be read: {problem}", where=Where(asset=path.name), hint=hint) from error
 
 
