@@ -63,7 +63,9 @@ class RayEngine:
             self._child.hello()
         except (EOFError, OSError, ValueError) as error:
             hint = "ray start --head on one machine, ray start --address=HEAD on the others"
-            raise UnavailableError(f"the Ray cluster does not answer: {str(error) or 'Ray gave up'}", hint=hint) from error
+            raise UnavailableError(
+                f"the Ray cluster does not answer: {str(error) or 'Ray gave up'}", hint=hint
+            ) from error
 
     def __call__(self, shards: Iterable[Any], settings: BatchSettings) -> Iterator[Any]:
         """Yield the results in order. Raises `UnavailableError` where the cluster is gone; the run goes on where it was."""
