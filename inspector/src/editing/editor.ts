@@ -18,6 +18,7 @@ import type { SyntaxNode } from "@lezer/common";
 import { tags } from "@lezer/highlight";
 
 import type { Path } from "../format/paths.ts";
+import { tagsOf } from "../format/tags.ts";
 
 export interface EditorOptions {
   readonly text: string;
@@ -38,9 +39,9 @@ export interface Tinted {
 
 const fromOutside = Annotation.define<boolean>();
 
-const MACRO = /\{\{[^{}]*(?:\{\{[^{}]*\}\}[^{}]*)*\}\}|<<[^<>\n]{1,200}>>|<(?:user|char|bot|start|group)>/gi;
-const macroMarks = new MatchDecorator({ regexp: MACRO, decoration: () => Decoration.mark({ class: "cm-macro" }) });
-const macros = ViewPlugin.fromClass(
+const ANGLED = /<<[^<>\n]{1,200}>>|<(?:user|char|bot|start|group)>/gi;
+const macroMarks = new MatchDecorator({ regexp: ANGLED, decoration: () => Decoration.mark({ class: "cm-macro" }) });
+const angled = ViewPlugin.fromClass(
   class {
     decorations: DecorationSet;
     constructor(view: EditorView) {
@@ -52,6 +53,22 @@ const macros = ViewPlugin.fromClass(
   },
   { decorations: (plugin) => plugin.decorations },
 );
+
+const LONGEST_TAGGED = 200_000;
+const tagMarks = { tag: "cm-macro", block: "cm-block", open: "cm-open" };
+function tagged(state: EditorState): DecorationSet {
+  if (state.doc.length > LONGEST_TAGGED) return Decoration.none;
+  return Decoration.set(
+    tagsOf(state.doc.toString()).map(({ from, to, kind }) => Decoration.mark({ class: tagMarks[kind] }).range(from, to)),
+    true,
+  );
+}
+const braced = StateField.define<DecorationSet>({
+  create: tagged,
+  update: (value, transaction) => (transaction.docChanged ? tagged(transaction.state) : value),
+  provide: (field) => EditorView.decorations.from(field),
+});
+const macros: Extension = [angled, braced];
 
 const colours = Object.fromEntries(
   Array.from({ length: 12 }, (_, index) => [`.cm-o${index}`, { backgroundColor: `var(--o${index})`, borderRadius: "2px" }]),
@@ -65,6 +82,8 @@ const theme = EditorView.theme({
   ".cm-line": { padding: "0 8px" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },
   ".cm-macro": { color: "var(--accent)", backgroundColor: "var(--accent-tint)", borderRadius: "3px" },
+  ".cm-block": { fontWeight: "600" },
+  ".cm-open": { color: "var(--bad)", backgroundColor: "var(--bad-tint)", borderRadius: "3px" },
   ".cm-placeholder": { color: "var(--dim)" },
   ".cm-specialChar": { color: "var(--bad)", backgroundColor: "var(--bad-tint)" },
   ".cm-gutters": { backgroundColor: "transparent", color: "var(--dim)", border: "none", fontSize: "var(--t1)" },
