@@ -56,6 +56,12 @@ export function rowsOf(turns: readonly TurnView[], now: readonly TurnEntryView[]
   return [...rows.values()].map(({ row, cells, fired }) => ({ ...row, twin: titles.get(row.title)! > 1, cells, fired }));
 }
 
+/** The rows whose titles or books have all words of a search. */
+export function matching(rows: readonly MatrixRow[], search: string): readonly MatrixRow[] {
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  return words.length ? rows.filter(({ title, book }) => words.every((word) => `${title}\n${book}`.toLowerCase().includes(word))) : rows;
+}
+
 /** The runs of a row, in their order. */
 export function runsOf({ cells }: Pick<MatrixRow, "cells">): readonly EntryRun[] {
   const out: EntryRun[] = [];

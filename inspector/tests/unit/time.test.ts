@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import type { Trim, TurnEntryView, TurnView, VerdictView } from "../../src/api/types.ts";
 import { trimsBefore } from "../../src/prompt/trims.ts";
-import { kindOf, near, rowsOf, runsOf } from "../../src/time/matrix.ts";
+import { kindOf, matching, near, rowsOf, runsOf } from "../../src/time/matrix.ts";
 
 const entry = (title: string, reason: string, fired: boolean, book = "Larks"): TurnEntryView => ({ book, uid: title, title, fired, reason, text: reason });
 const turn = (message: number, ...entries: readonly TurnEntryView[]): TurnView => ({ message, tokens: 10, window: null, assets: [], left_out: 0, entries, kept: 0, read: 0, why: null });
@@ -19,6 +19,12 @@ describe("entries by turns", () => {
   it("say their book where two have one title", () => {
     const rows = rowsOf([turn(0, entry("Inn", "key", true), entry("Inn", "key", true, "Card"), entry("Fog", "key", true))], []);
     expect(rows.map(({ book, twin }) => [book, twin])).toEqual([["Larks", true], ["Card", true], ["Larks", false]]);
+  });
+
+  it("are searched by title and book", () => {
+    const rows = rowsOf([turn(0, entry("Bell Reef", "key", true), entry("Reef", "key", true, "Card"))], []);
+    expect(matching(rows, " reef card").map(({ book }) => book)).toEqual(["Card"]);
+    expect(matching(rows, "")).toBe(rows);
   });
 
   it("are of a kind by what decided", () => {
