@@ -99,7 +99,7 @@ def run(state: State, _config: NoConfig) -> None:
     depths: list[InjectedText] = []
     scene.order.follow(
         {
-            "prefill": lambda: prefill.append(_prefill(scene)),
+            "prefill": lambda: prefill.append(_prefill(state, scene)),
             "depths": lambda: depths.extend(
                 joined_depths(scene.expand, (*in_chat, *depth_prompts, *depth_lore, *persona))
                 if scene.inputs.cache is None
@@ -125,11 +125,18 @@ def _written(state: State, texts: Iterable[InjectedText], persona: Iterable[Inje
     return (*[text.text for text in texts], *state.result.outlets.values(), *[text.text for text in persona])
 
 
-def _prefill(scene: Scene) -> str:
-    """The preset's beginning of replies, where one is continued by it."""
+def _prefill(state: State, scene: Scene) -> str:
+    """The preset's beginning of replies, where a message of the assistant's is continued by it."""
     preset = scene.inputs.preset
-    continues = scene.type == "continue" and preset.continue_prefill and preset.chat_completion_source == "claude"
-    return scene.expand(preset.assistant_prefill) if continues else ""
+    if scene.type != "continue" or not preset.continue_prefill or preset.chat_completion_source != "claude":
+        return ""
+    lines = scene.lines if scene.inputs.calls_tools else tuple(spoken_lines(scene.lines))
+    if lines and not lines[-1].is_user and not lines[-1].narrator:
+        return scene.expand(preset.assistant_prefill)
+    if preset.assistant_prefill:
+        message = "the preset's assistant_prefill is not used: the message to continue is not the assistant's"
+        state.note(NoteKind.IGNORED, message, data={"input": "preset.assistant_prefill"})
+    return ""
 
 
 def joined_depths(expand: Expander, texts: Iterable[InjectedText], *, end: bool = True) -> Iterator[InjectedText]:
