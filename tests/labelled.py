@@ -22,8 +22,8 @@ PAGE: Final = ROOT / "docs" / "tiers.md"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 HELD_OUT: Final = "held_out"
 OTHER_HANDS: Final = ("tuned", "blind")
-"""Two halves of one set, in the manner of forums, news, fiction, parents, law, schools and doctors, written before the rules that
-read them. The gate was mended by looking at ``tuned`` alone; ``blind`` tells what that is worth."""
+"""Texts in the manner of forums, news, fiction, parents, law, schools and doctors, written before the rules that read them. The
+gate was mended by looking at ``tuned`` alone; ``blind`` tells what that is worth."""
 
 LANGUAGES: Final = ("en", "zh", "ja", "ko", "es", "fr", "de", "pt", "ru", "it")
 

@@ -153,7 +153,7 @@ def test_the_event_is_json_without_words() -> None:
         "entry": "",
         "category": "",
     }
-    assert (event["policy_version"], event["lexicon_version"]) == ("default", "detection-general@6+8")
+    assert (event["policy_version"], event["lexicon_version"]) == ("default", "detection-general@6+7+9")
 
 
 def test_without_texts_only_ceilings_count() -> None:

@@ -122,3 +122,36 @@ def test_words_in_the_adult_tier(word: str, *, passed: bool) -> None:
     """A teen or a kid indicates an age by itself; a boy or a girl is common speech of adults."""
     gate, text = TierGate.of(TierPolicy(adult_enabled=True)), f"The {word} undresses by the fire."
     assert gate.check({TextKind.USER_TEXT: text}, "nsfw", Ceilings(account=Tier.NSFW)).decision.passed is passed
+
+
+@pytest.mark.parametrize(
+    ("text", "passed"),
+    [
+        ("The children are excited about the zoo.", True),
+        ("Any suggestions for a gift for an eight-year-old?", True),
+        ("A luxurious cot for a baby of six months.", True),
+        ("The nine-year-old plays the violin in a string quartet.", True),
+        ("Be kinder to your husband, kiss him, and try all kinds of tea.", True),
+        ("The singer's love songs are for everybody. Her son, 6, sings along.", True),
+        ("My two kids are 6 and 9, so date night with my wife is short.", True),
+        ("My girlfriend is 5'3 and I'm 6'4, and kissing her is a sport.", True),
+        ("She put her sleepy toddler in the car seat and kissed her husband.", True),
+        ("My parents divorced when I was seven. At forty they fell in love with each other again.", True),
+        ("Teenagers eat like wolves. Mine finished what I had made for date night.", True),
+        ("She was ten in 1980. A romantic evening with him today.", True),
+        ("She was ten in 2024. A romantic evening.", False),
+        ("He became fourteen over the summer. A romantic evening.", False),
+        ("In three years she will be eighteen. A romantic evening.", False),
+        ("She is a toddler in a princess dress. A romantic evening.", False),
+        ("He kissed her pretty toddler, a romantic evening.", False),
+        ("A romantic evening with her little toddler.", False),
+        ("The schoolgirl kisses her husband.", False),
+        ("The first child at the table kisses him, a romantic evening.", False),
+        ("She is in her early teens. A romantic evening.", False),
+        ("Mia = 15. Romantic evening.", False),
+    ],
+)
+def test_what_is_beside_a_romance_and_who_is_in_it(text: str, *, passed: bool) -> None:
+    """Words that resemble others, feet, years gone by and a family beside a couple pass; whoever a romance is with does not."""
+    gate = TierGate.of(TierPolicy(adult_enabled=True))
+    assert gate.check({TextKind.USER_TEXT: text}, "sfw", Ceilings(account=Tier.NSFW)).decision.passed is passed

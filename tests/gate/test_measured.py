@@ -31,7 +31,7 @@ def test_innocent_texts(answers: list[Judged], of: Callable[[str], bool], group:
 
 @pytest.mark.parametrize(
     ("half", "missed", "missed_abroad", "false", "false_abroad"),
-    [("tuned", 0.02, 0.02, 0.08, 0.02), ("blind", 0.10, 0.07, 0.14, 0.03)],
+    [("tuned", 0.06, 0.02, 0.04, 0.02), ("blind", 0.08, 0.07, 0.04, 0.03)],
 )
 def test_texts_of_other_hands(
     half: str, missed: float, missed_abroad: float, false: float, false_abroad: float

@@ -44,7 +44,7 @@ from innkeeper.text.offsets import SAME, SelectedRuns
 from innkeeper.text.pyregex import PatternLimitError
 from innkeeper.text.views import TURNS, TextView, turned_views, views_of
 
-DETECTOR_VERSION: Final = "12"
+DETECTOR_VERSION: Final = "13"
 """Raised whenever folding, matching or the reading of ages changes what is found."""
 
 _REMEMBERED: Final = 4_096

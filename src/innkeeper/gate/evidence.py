@@ -242,10 +242,9 @@ def _bystanders(
     words = {
         (each.start, each.end)
         for each in aged
-        if not each.entry.startswith(NUMBERED) and (not alone or gate_pattern("many").fullmatch(each.entry))
+        if gate_pattern("many").fullmatch(each.entry) or not (alone or each.entry.startswith(NUMBERED))
     }
-    numbers = {(each.start, each.end) for each in aged if each.entry.startswith(NUMBERED)}
-    if numbers:
+    if any(each.entry.startswith(NUMBERED) and not gate_pattern("many").fullmatch(each.entry) for each in aged):
         return set()
     return {word for word in words if not any(_are_linked(text, word, span, grown_ups) for span in spans)}
 

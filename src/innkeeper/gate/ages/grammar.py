@@ -57,6 +57,9 @@ _BEFORE_KIN: Final = 40
 _AFTER_KIN: Final = 24
 _NONE: Final = 1_000
 _NAME_AND_VERB: Final = 2
+_IN_YEAR: Final = re.compile(r" in ((?:19|20)\d\d)(?= |$)")
+_TURNED: Final = frozenset({"turned", "turns", "turning", "became", "becomes"})
+_WHEN: Final = frozenset({"last", "this", "next", "yesterday", "today"})
 _WORD_AHEAD: Final = 12
 _ANSWERED: Final = 60
 """So many characters after a question for an age a number answers it."""
@@ -75,7 +78,8 @@ _LEADING_SIGNS: Final = frozenset(",;:(—–=→>，：（、")
 _MUCH_LESS: Final = frozenset("<＜")
 _DASHES: Final = frozenset("-–—~〜/&")
 _NO_AGE_SIGNS: Final = frozenset("%€$£¥°₽₩")
-_OF_A_CLOCK: Final = re.compile(r"\d:\d|.{2,4}:\d", re.DOTALL)
+_PARTED: Final = re.compile(r"\d:\d|.{2,4}:\d|(?:..)?(?<!\d)[3-8]['’′]\d", re.DOTALL)
+"""A time of a clock, and feet and inches."""
 
 
 def read_ages(view: TextView, vocabulary: TierVocabulary, hits: Hits, original: str = "") -> list[Age]:
@@ -175,7 +179,7 @@ class _AgeReader:
         if kind == "years" and self._is_below(start):
             kind = "under"
         low, value = self._range(start, value, previous)
-        meaning = years_of(kind, value)
+        meaning = self._years(end, value, kind)
         if meaning is not None and low is not None and kind in _RANGED:
             meaning = (low, meaning[1], meaning[2])
         if meaning is None:
@@ -197,7 +201,7 @@ class _AgeReader:
 
     def _predicated(self, start: int, end: int, value: int, number: Number | None) -> Age | None:
         """The age that a number without a cue is: it counts nothing, and is said of somebody or answers who asked for one."""
-        meaning = years_of("bare", value)
+        meaning = self._years(end, value, "bare")
         at = bisect_right(self.hits.asks, start)
         asked = at > 0 and start - self.hits.asks[at - 1] <= _ANSWERED
         if (
@@ -306,12 +310,26 @@ class _AgeReader:
         first = self.view.source_span(start, start + 1)[0]
         return _NUMBERED.match(self.original, first) is not None
 
+    def _years(self, end: int, value: int, kind: str) -> YearRange | None:
+        """What a number means, in the year behind it where there is one: ``was ten in 2024``."""
+        year = _IN_YEAR.match(self.text, end) if kind == "bare" else None
+        return years_of(kind, value) if year is None else years_of("born", int(year[1]) - value)
+
     def _is_count(self, end: int) -> bool:
         """Whether the word behind a number is one that it counts, as far as can be told."""
-        if not self.original or self.view.loose:
+        if not self.original or self.view.loose or _IN_YEAR.match(self.text, end) or self._is_turned(end):
             return False
         after = _NEXT.match(self.original, self.view.source_span(end - 1, end)[1])
         return after is not None and after[1].isalnum() and not self.vocabulary.followers.at(self.text, end)[1]
+
+    def _is_turned(self, end: int) -> bool:
+        """Whether somebody turned a number of years when is said behind it: ``became fourteen over the summer``."""
+        before, following = (
+            self.text[max(0, end - _AROUND) : end].split(" ")[-2:],
+            self.text[end + 1 : end + _WORD_AHEAD],
+        )
+        when = following.partition(" ")[0]
+        return before[0] in _TURNED and (when in self.vocabulary.sites or when in _WHEN)
 
     def mention(self, start: int, end: int, meaning: YearRange, kind: str, cue: str) -> Age | None:
         """The age, with whom it is about; none where that is a thing."""
@@ -344,8 +362,7 @@ class _AgeReader:
         first, last = self.view.source_span(start, end)
         signs = {self.original[last : last + 1], self.original[max(0, first - 1) : first]}
         return (
-            not signs.isdisjoint(_NO_AGE_SIGNS)
-            or _OF_A_CLOCK.match(self.original, max(0, first - 2), last + 2) is not None
+            not signs.isdisjoint(_NO_AGE_SIGNS) or _PARTED.match(self.original, max(0, first - 2), last + 2) is not None
         )
 
     def _is_below(self, start: int) -> bool:

@@ -19,7 +19,7 @@ LOOKED_AT: Final = 120
 _TOKEN: Final = re.compile(r"[^\W_]+|[^\w\s]|\n")
 _QUOTES: Final = frozenset("\"'’‘“”„«»*_`~「」『』")
 _ENDS: Final = frozenset(".!?。！？…\n")
-_BESIDE: Final = frozenset(",(:–—-[/|，：、（")
+_BESIDE: Final = frozenset(",=(:–—-[/|，：、（")
 _COLONS: Final = frozenset(":：")
 _MOST: Final = 6
 """So many small words may stand between a verb and its number."""

@@ -43,7 +43,8 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
     category and by weight, those of ages by ``low-high weight``. ``measures`` follow a number that is no age,
     ``durations`` precede years that are none, and ``objects`` are what has years and is no person. ``harmless`` phrases say
     something else than the words inside them. ``misspelt`` words are looked for with a slip of the hand, except for the
-    slips in ``not_misspelt``. In forms, words and harmless phrases ``(her|his|)`` stands for each of its alternatives.
+    slips in ``not_misspelt``. In forms, words, words for kin and harmless phrases ``(her|his|)`` stands for each of its
+    alternatives.
     """
 
     language: str
@@ -128,6 +129,7 @@ def _read(name: str) -> Language:
             for name, word_lists in language.words.items()
         },
         harmless=_expanded(language.harmless),
+        kin=_expanded(language.kin),
     )
 
 
