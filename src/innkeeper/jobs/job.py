@@ -277,6 +277,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     updated_at: str = ""
     finished_at: str | None = None
     route: FrozenDict | None = None
+    priority: int = 0
 
     @property
     def ended(self) -> bool:
@@ -297,6 +298,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
             "state": self.state.value,
             "progress": self.progress,
             "tier": self.tier,
+            "priority": self.priority,
             "seed": self.request.get("seed"),
             "request": dict(self.request),
             "notes": [dict(note) for note in self.notes],

@@ -19,6 +19,9 @@ POLL_SECONDS: Final = (0.5, 10.0)
 LONGEST_WAIT: Final = 900.0
 """Seconds that a job is put off at most. One that is due later than that stands there because the clock was set back."""
 
+MAX_PRIORITY: Final = 10
+"""How far a job's priority is from 0 at most, either way (`LimitError`)."""
+
 MAX_CANCEL_TRIES: Final = 5
 """How often a provider is told that a job is cancelled, where it does not answer (no error: the job's events say so)."""
 

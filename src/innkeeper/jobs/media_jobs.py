@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -23,10 +24,12 @@ from innkeeper.jobs.calls import JobCalls
 from innkeeper.jobs.job import Job, JobChangedError, JobEvent, JobRoute, JobState, JobStateError
 from innkeeper.jobs.limits import DEADLINE_SECONDS
 from innkeeper.jobs.media import MediaRequest, MediaRequestError
+from innkeeper.jobs.order import check_priority
 from innkeeper.jobs.planning import MediaPlan, Planner
 from innkeeper.jobs.routing import Bounds, MediaRoutes
 from innkeeper.jobs.signatures import WEBHOOK_SECRET
-from innkeeper.jobs.store import JobStore, later
+from innkeeper.jobs.store import JobStore
+from innkeeper.library.db.columns import later
 from innkeeper.prompt.data import FrozenDict, thaw
 from innkeeper.prompt.errors import ConfigError, UnknownNameError
 from innkeeper.prompt.machine import Secret
@@ -43,7 +46,8 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """For whom a job is made, and how far it may go. None of it is read from what a client says of itself.
 
     ``tier`` is the one that is asked for, ``ceilings`` what lies above it. ``callback_url`` is told when the job has ended.
-    ``max_cost`` is in US dollars, ``routes`` are patterns of the deployments that may be asked; None: all.
+    ``max_cost`` is in US dollars, ``routes`` are patterns of the deployments that may be asked; None: all. ``priority`` is that
+    among the jobs of this tenant and owner.
     """
 
     tenant: str = ""
@@ -55,6 +59,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     deadline_seconds: float = DEADLINE_SECONDS
     max_cost: float | None = None
     routes: tuple[str, ...] | None = None
+    priority: int = 0
 
 
 NO_TERMS: Final = Terms()
@@ -120,6 +125,7 @@ class MediaJobs:
             ConflictError: the idempotency key was used for another request.
         """
         checked = request.checked()
+        check_priority(terms.priority)
         self._require_picture(checked)
         if (before := self.store.earlier(terms.tenant, terms.owner, terms.idempotency_key, checked.sha256)) is not None:
             return before, False
@@ -148,6 +154,7 @@ class MediaJobs:
             deadline=later(now, terms.deadline_seconds),
             **_planned(plan, self._route(plan, terms, checked)),
             callback_url=terms.callback_url,
+            priority=terms.priority,
             created_at=now,
             updated_at=now,
         )
@@ -265,6 +272,17 @@ class MediaJobs:
                 continue
             self.added()
             return cancelled
+        raise JobChangedError(f"the job {job_id} changes all the time")
+
+    def prioritize(self, job_id: str, priority: int, *, tenant: str | None = None, owner: str | None = None) -> Job:
+        """Give a job that has not ended another priority. Raises `JobMissingError`, `JobStateError`, `LimitError`."""
+        check_priority(priority)
+        for _ in range(_CHANGED):
+            job = self.store.get(job_id, tenant=tenant, owner=owner)
+            if job.ended:
+                raise JobStateError(f"the job has {job.state} already")
+            with suppress(JobChangedError):
+                return self.store.change(job, priority=priority)
         raise JobChangedError(f"the job {job_id} changes all the time")
 
     def retry(self, job_id: str, *, tenant: str | None = None, owner: str | None = None, anew: bool = False) -> Job:

@@ -8,19 +8,19 @@ process add at the same time are committed together.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
-from sqlalchemy import and_, case, delete, func, insert, not_, or_, select, text, update
+from sqlalchemy import and_, case, delete, func, insert, not_, select, text, update
 
 from innkeeper.jobs.assets import ASSET
 from innkeeper.jobs.job import ENDED, NEXT, SCENE_KEY, Job, JobChangedError, JobEvent, JobMissingError, JobState
-from innkeeper.jobs.limits import LEASE_SECONDS, LONGEST_WAIT
-from innkeeper.library.db.columns import moment_text
+from innkeeper.jobs.limits import LEASE_SECONDS
+from innkeeper.jobs.order import is_due, next_jobs, note_turns
+from innkeeper.library.db.columns import later
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.group_commit import GroupCommit
-from innkeeper.library.db.job_tables import DUE, job_deliveries, job_events, jobs, webhook_receipts
+from innkeeper.library.db.job_tables import job_deliveries, job_events, jobs, webhook_receipts
 from innkeeper.library.db.rows import checked, first_row, insert_into, insert_many, insert_new, typed_rows
 from innkeeper.library.errors import ConflictError
 from innkeeper.library.log.logs import LogStore
@@ -57,11 +57,6 @@ class JobStep(NamedTuple):
     to: JobState
     event: str = ""
     details: Mapping[str, Any] = EMPTY
-
-
-def later(moment: str, seconds: float) -> str:
-    """The moment so many seconds after another one."""
-    return moment_text(datetime.fromisoformat(moment) + timedelta(seconds=seconds))
 
 
 class JobStore:
@@ -235,19 +230,19 @@ class JobStore:
     def is_anything_due(self) -> bool:
         """Whether a job waits for a worker. Cheap: nothing is locked."""
         with self.db.reading() as connection:
-            return connection.execute(select(jobs.c.id).where(_due(self.db.now())).limit(1)).first() is not None
+            return connection.execute(select(jobs.c.id).where(is_due(self.db.now())).limit(1)).first() is not None
 
     def claim(
         self, worker: str, limit: int, seconds: float = LEASE_SECONDS, *, waiting: Collection[str] = ()
     ) -> tuple[Job, ...]:
-        """Take up to ``limit`` jobs that are due, those longest due first; queued ones are ``dispatched`` from here on.
+        """Take up to ``limit`` jobs that are due, in the order of `next_jobs`; queued ones are ``dispatched`` from here on.
 
         Those of the backends ``waiting``, which are asked and waited for, are ``running`` at once.
         """
         now = self.db.now()
-        due = select(jobs.c.id).where(_due(now)).order_by(jobs.c.due_at, jobs.c.id).limit(limit)
+        due = next_jobs(now, limit)
         if self.db.dialect == "postgresql":
-            due = due.with_for_update(skip_locked=True)
+            due = due.with_for_update(skip_locked=True, of=jobs)
         taken = due.cte("taken")  # looked at once, whatever a planner makes of it
         queued = jobs.c.state == JobState.QUEUED.value
         begun = case((jobs.c.backend.in_(sorted(waiting)), JobState.RUNNING.value), else_=JobState.DISPATCHED.value)
@@ -262,8 +257,9 @@ class JobStore:
         change = update(jobs).where(jobs.c.id.in_(select(taken.c.id))).values(values).returning(jobs)
         with self.db.transaction() as connection:
             claimed = typed_rows(connection.execute(change), Job)
+            note_turns(connection, claimed, now)
             insert_many(connection, job_events, [event for job in claimed for event in _begun(job, now)])
-        return tuple(sorted(claimed, key=lambda job: (job.due_at, job.id)))
+        return tuple(sorted(claimed, key=lambda job: (-job.priority, job.due_at, job.id)))
 
     def renew(self, worker: str, held: Iterable[str], seconds: float = LEASE_SECONDS) -> None:
         """Say that a worker is still at these jobs."""
@@ -341,9 +337,3 @@ def _settle_scene(connection: Connection, job: Job, now: str) -> None:
 def _mine(tenant: str | None, owner: str | None) -> list[Any]:
     conditions = [] if tenant is None else [jobs.c.tenant == tenant]
     return conditions if owner is None else [*conditions, jobs.c.owner == owner]
-
-
-def _due(now: str) -> Any:
-    """Waiting, in nobody's hands, and due: now, or so late that the clock must have been set back since."""
-    when = or_(jobs.c.due_at <= now, jobs.c.due_at > later(now, LONGEST_WAIT + 60))
-    return and_(text(DUE), when)

@@ -56,6 +56,19 @@ def test_jobs(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "job", "purge", "2100-01-01T00:00:00Z") == {"deleted": 1}
 
 
+def test_priority(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every command that makes a job takes its priority; one changes it; the list shows it."""
+    size = ("--width", "64", "--height", "64", "--no-wait", "--priority", "3")
+    for words in (("image", "a barn"), ("video", "waves"), ("queue-job", "a barn"), ("fal-image", "a barn")):
+        made = run(capsys, *words, *size)
+        assert run(capsys, "job", "show", made["id"])["priority"] == 3, words
+    scene = run(capsys, "generate-scene", "She opens the door.", "--told", "Mira", "--no-wait", "--priority", "3")
+    assert run(capsys, "job", "show", scene["job_id"])["priority"] == 3
+    assert run(capsys, "job", "priority", made["id"], "-2")["priority"] == -2
+    assert {job["priority"] for job in run(capsys, "job", "list")["jobs"]} == {3, -2}
+    run(capsys, "image", "a barn", "--priority", "11", code=2)
+
+
 def test_work_waits_for_a_server_that_is_not_there_yet(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

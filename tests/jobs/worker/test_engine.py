@@ -110,7 +110,7 @@ def test_deadline() -> None:
 
     async def use(engine: WorkerEngine) -> None:
         with pytest.raises(ProviderTimeoutError):
-            await engine.execute(WorkerRequest(messages=HELLO, deadline_ms=150))
+            await engine.execute(WorkerRequest(messages=HELLO, deadline_ms=1_500))
         assert engine.idle
         assert (await engine.execute(WorkerRequest(messages=HELLO))).output == "Later."
 

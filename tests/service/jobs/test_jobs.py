@@ -74,6 +74,31 @@ def test_whole_way(tmp_path: Path) -> None:
     served(tmp_path, ask)
 
 
+def test_priority_at_every_path(tmp_path: Path) -> None:
+    """Each path that makes a job reads its priority, one changes it, and none takes one beyond the limit."""
+
+    async def ask(client: httpx.AsyncClient) -> None:
+        picture: dict[str, Any] = {"prompt": "a barn", "width": 64, "height": 64}
+        asked: dict[str, dict[str, Any]] = {
+            "/v1/jobs": picture,
+            "/functions/v1/queue-job": {**picture, "job_type": "sdxl_image"},
+            "/functions/v1/fal-image": picture,
+            "/functions/v1/generate-scene": {"message": "She opens the door.", "character": {"name": "Mira"}},
+        }
+        for path, body in asked.items():
+            made = (await client.post(path, json={**body, "priority": 4})).json()
+            job_id = made.get("job_id") or made["id"]
+            assert (await client.get(f"/v1/jobs/{job_id}")).json()["priority"] == 4, path
+            assert (await client.post(path, json={**body, "priority": 11})).status_code == 400, path
+        changed = await client.post("/v1/jobs/nobodys/priority", json={"priority": 1})
+        assert (changed.status_code, changed.json()["error"]["code"]) == (404, "job_missing")
+        assert (await client.post(f"/v1/jobs/{job_id}/priority", json={"priority": 11})).status_code == 400
+        ended = await client.post("/v1/jobs", json=picture, headers={"prefer": "wait=20"})
+        assert (await client.post(f"/v1/jobs/{ended.json()['id']}/priority", json={"priority": 1})).status_code == 409
+
+    served(tmp_path, ask)
+
+
 def test_refused(tmp_path: Path) -> None:
     """What does not pass the gate, fits no model or is no request is refused with its own status, and makes no job."""
 

@@ -12,6 +12,7 @@ import click
 from innkeeper.cli.app.commands import examples, print_json
 from innkeeper.cli.app.paging import paged
 from innkeeper.cli.keep.library import database_options, opened, print_table
+from innkeeper.jobs.limits import MAX_PRIORITY
 
 if TYPE_CHECKING:
     from innkeeper.jobs.job import Job
@@ -29,6 +30,13 @@ _NAMES: Final = {
 }
 
 
+priority_option = click.option(
+    "--priority",
+    type=click.IntRange(-MAX_PRIORITY, MAX_PRIORITY),
+    default=0,
+    show_default=True,
+    help="Place among your own jobs: the highest comes first.",
+)
 _allow_host = click.option(
     "--allow-host",
     "allow_hosts",
@@ -55,6 +63,7 @@ def _media_options(command: Any) -> Any:
             click.option("--out", type=click.Path(path_type=Path), help="Output file (default: in this folder)."),
             click.option("--no-wait", is_flag=True, help="Only queue the job; a service or `admin job run` runs it."),
             click.option("--max-cost", type=click.FloatRange(0), help="Maximum cost in US dollars."),
+            priority_option,
             _allow_host,
         )
     ):
@@ -109,13 +118,14 @@ def _made(prompt: str, kind: str, url: str | None, as_json: bool, options: dict[
     from innkeeper.jobs.media_jobs import Terms
     from innkeeper.jobs.runner import Runner
 
-    out, no_wait, max_cost, hosts = (options.pop(name) for name in ("out", "no_wait", "max_cost", "allow_hosts"))
+    out, no_wait, hosts = (options.pop(name) for name in ("out", "no_wait", "allow_hosts"))
+    terms = Terms(owner="", **{name: options.pop(name) for name in ("max_cost", "priority")})
     fields = {_NAMES.get(name, name): value for name, value in options.items() if value is not None}
     mode = Mode(f"{'i' if options.get('picture') else 't'}2{kind}")
     with _jobs(url, hosts) as jobs:
         if "image" in fields:
             fields["image"] = _picture(jobs, fields["image"])
-        job = jobs.submit(MediaRequest(prompt=prompt, mode=mode, **fields), Terms(owner="", max_cost=max_cost))
+        job = jobs.submit(MediaRequest(prompt=prompt, mode=mode, **fields), terms)
         if not no_wait:
             Runner(jobs).drain(DEADLINE_SECONDS, until=job.id)
             job = jobs.get(job.id)
@@ -162,7 +172,7 @@ def _say(job: Job, files: list[Path]) -> None:
 
 @click.group(epilog=examples("innkeeper admin job list", "innkeeper admin job show 01ABC", "innkeeper admin job run"))
 def job() -> None:
-    """List, show, cancel, retry and run the jobs that generate images and videos."""
+    """List, show, cancel, retry, prioritize and run the jobs that generate images and videos."""
 
 
 @job.command("list", epilog=examples("innkeeper admin job list --state failed"))
@@ -182,10 +192,19 @@ def list_(state: str | None, limit: int, url: str | None, *, as_json: bool) -> N
         print_json({"jobs": [one.to_dict() for one in rows]})
         return
     print_table(
-        ("job", "made", "mode", "model", "state", "why", "cost"),
+        ("job", "made", "mode", "model", "priority", "state", "why", "cost"),
         [
-            (one.id, one.created_at[:19], one.mode, one.model_key, one.state, one.error_kind, one.cost_usd)
-            for one in rows
+            (
+                row.id,
+                row.created_at[:19],
+                row.mode,
+                row.model_key,
+                row.priority,
+                row.state,
+                row.error_kind,
+                row.cost_usd,
+            )
+            for row in rows
         ],
     )
 
@@ -231,6 +250,20 @@ def retry(job_id: str, url: str | None, *, anew: bool, allow_hosts: tuple[str, .
     """Go on with a job that failed, expired or was cancelled, at the step that failed. `admin job run` or a service runs it."""
     with _jobs(url, allow_hosts) as jobs:
         record = jobs.retry(job_id, anew=anew)
+    print_json(record.to_dict()) if as_json else _say(record, [])
+
+
+@job.command(
+    context_settings={"ignore_unknown_options": True},  # -5 is a number
+    epilog=examples("innkeeper admin job priority 01ABC 5"),
+)
+@click.argument("job_id")
+@click.argument("priority", type=click.IntRange(-MAX_PRIORITY, MAX_PRIORITY))
+@database_options
+def priority(job_id: str, priority: int, url: str | None, *, as_json: bool) -> None:
+    """Give a job that has not ended another priority: -10 to 10, the highest of a caller's jobs comes first."""
+    with _jobs(url) as jobs:
+        record = jobs.prioritize(job_id, priority)
     print_json(record.to_dict()) if as_json else _say(record, [])
 
 

@@ -10,6 +10,7 @@ import click
 
 from innkeeper.cli.app.commands import examples, print_json
 from innkeeper.cli.keep.library import database_options, opened
+from innkeeper.cli.run.jobs import priority_option
 from innkeeper.cli.tasks.calling import there
 
 _FAILED: Final = 65
@@ -28,6 +29,7 @@ def _job_options(command: Any) -> Any:
             click.option("--input", "own", help="Parameters by the model's own names: a JSON object."),
             click.option("--no-wait", is_flag=True, help="Only queue the job; a service or `admin job run` runs it."),
             click.option("--max-cost", type=click.FloatRange(0), help="Maximum cost in US dollars."),
+            priority_option,
             click.option("--remote", metavar="URL", help="Send the request to the service at this address."),
         )
     ):
@@ -75,7 +77,7 @@ _NAMES: Final = {
     "negative": "negative_prompt",
     "count": "num_images",
     "reference": "reference_image_url",
-    **{name: name for name in ("seed", "width", "height", "job_type", "quality", "modality", "max_cost")},
+    **{name: name for name in ("seed", "width", "height", "job_type", "quality", "modality", "max_cost", "priority")},
 }
 
 
@@ -115,7 +117,7 @@ def _here(body: Mapping[str, Any], provider: str | None, options: Mapping[str, A
         jobs = MediaJobs(library)
         try:
             request = media_request(QUEUE.read(body), provider)
-            job = jobs.submit(request, Terms(max_cost=options["max_cost"]))
+            job = jobs.submit(request, Terms(max_cost=options["max_cost"], priority=options["priority"]))
             if not options["no_wait"]:
                 Runner(jobs).drain(DEADLINE_SECONDS, until=job.id)
             return dict(queued_job(jobs.get(job.id).to_dict(), provider))

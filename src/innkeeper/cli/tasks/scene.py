@@ -9,6 +9,7 @@ import click
 
 from innkeeper.cli.app.commands import examples
 from innkeeper.cli.keep.library import opened
+from innkeeper.cli.run.jobs import priority_option
 from innkeeper.cli.tasks.calling import called, shown, task_options
 
 _NAMES: Final = {
@@ -25,6 +26,7 @@ _NAMES: Final = {
     "negative": "negative_prompt",
     "model": "selected_image_model",
     "i2i_model": "selected_i2i_model",
+    "priority": "priority",
 }
 _STYLES: Final = ("character_only", "pov", "both_characters")
 
@@ -56,6 +58,7 @@ _STYLES: Final = ("character_only", "pov", "both_characters")
 @click.option("--compose", "only", is_flag=True, help="Only compose the prompt; store and generate nothing.")
 @click.option("--no-wait", is_flag=True, help="Only queue the job; a service or `admin job run` runs it.")
 @click.option("--out", type=click.Path(path_type=Path), help="Output file of the picture (default: none).")
+@priority_option
 @task_options
 def generate_scene(message: str, *, as_json: bool, **options: Any) -> int:
     """Compose the prompt of the moment in MESSAGE, or of a conversation's newest message, and generate its image.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, get_args
 
@@ -55,6 +55,11 @@ def moment_text(moment: datetime | str) -> str:
     parsed = _parsed(moment) if isinstance(moment, str) else moment
     aware = parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
     return aware.astimezone(UTC).strftime(MOMENT_FORM).rjust(len("2026-01-15T12:34:56.123456Z"), "0")
+
+
+def later(moment: str, seconds: float) -> str:
+    """The moment so many seconds after another one."""
+    return moment_text(datetime.fromisoformat(moment) + timedelta(seconds=seconds))
 
 
 def _parsed(text: str) -> datetime:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
 
-FIRST: Final = "0012"
+FIRST: Final = "0013"
 """The schema of the first release; migrations lead on from it."""
 
 _ADDED: Final[Mapping[str, tuple[tuple[str, ...], Mapping[str, tuple[str, ...]]]]] = {
@@ -40,7 +40,8 @@ _ADDED: Final[Mapping[str, tuple[tuple[str, ...], Mapping[str, tuple[str, ...]]]
     "0009": (("spendings",), {}),
     "0010": (("scenes", "character_scenes", "scene_states"), {}),
     "0011": (("profiles", "profile_files"), {}),
-    FIRST: ((), {"jobs": ("route",)}),
+    "0012": ((), {"jobs": ("route",)}),
+    FIRST: (("job_turns",), {"jobs": ("priority",)}),
 }
 """By revision: the tables that it added, and the columns that it added to others, whose indexes are made anew."""
 

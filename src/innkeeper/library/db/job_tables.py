@@ -76,6 +76,7 @@ jobs: Final = Table(
     created("updated_at"),
     Column("finished_at", Moment),
     json_column("route"),
+    integer("priority", 0),
     UniqueConstraint("tenant", "owner", "idempotency_key", name="asked_once"),
     _index("ix_jobs_due", DUE, "due_at", "id"),
     _index("ix_jobs_deadline", "finished_at IS NULL", "deadline"),
@@ -84,6 +85,15 @@ jobs: Final = Table(
     Index("ix_jobs_owner", "tenant", "owner", "created_at"),
 )
 """One row a job. ``version`` grows with every change of its state: who changes it names the one that he has seen."""
+
+job_turns: Final = Table(
+    "job_turns",
+    metadata,
+    Column("tenant", String, primary_key=True),
+    Column("owner", String, primary_key=True),
+    Column("taken_at", Moment, nullable=False),
+)
+"""When a job of a caller was taken last, so that of callers whose turn it is the one who has waited longest comes first."""
 
 job_events: Final = Table(
     "job_events",

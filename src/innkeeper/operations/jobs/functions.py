@@ -16,7 +16,7 @@ from msgspec import Meta
 from innkeeper.gate.judgement import Judgement
 from innkeeper.jobs.job import Mode
 from innkeeper.jobs.media import MediaNote, MediaRequest
-from innkeeper.operations.jobs.jobs import submit_media
+from innkeeper.operations.jobs.jobs import Priority, submit_media
 from innkeeper.operations.operation import Operation, read_body
 from innkeeper.operations.scope import Scope
 from innkeeper.prompt.errors import UsageError, Where
@@ -77,6 +77,7 @@ class QueueJob(QueueDetails, frozen=True, kw_only=True):
     content_mode: Any = None
     callback_url: str | None = None
     max_cost: float | None = None
+    priority: Priority = 0
     metadata: QueueDetails | None = None
     input: dict[str, Any] = {}
 
@@ -122,6 +123,7 @@ async def _queued(request: QueueJob, scope: Scope, provider: str | None) -> Queu
         content_mode=request.content_mode,
         callback_url=request.callback_url,
         max_cost=request.max_cost,
+        priority=request.priority,
     )
     return queued_job(job.to_dict(), provider)
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypedDict, cast
 
 import msgspec
+from msgspec import Meta
 
 from innkeeper.gate.judgement import Judgement
 from innkeeper.inference.response.views.view import ServerEvent
 from innkeeper.jobs.job import ENDED, JobState
-from innkeeper.jobs.limits import DEADLINE_SECONDS
+from innkeeper.jobs.limits import DEADLINE_SECONDS, MAX_PRIORITY
 from innkeeper.jobs.media import MediaRequest
 from innkeeper.library.errors import NotFoundError
 from innkeeper.operations.operation import Blob, Operation, listing_limit
@@ -26,6 +27,9 @@ from innkeeper.prompt.text import count_of
 if TYPE_CHECKING:
     from innkeeper.jobs.job import Job
     from innkeeper.jobs.media_jobs import MediaJobs
+
+Priority = Annotated[int, Meta(ge=-MAX_PRIORITY, le=MAX_PRIORITY)]
+"""How a job stands among those of its caller: the highest comes first. Callers take turns whatever theirs say."""
 
 _LOOK: Final = 0.25
 _BEAT: Final = 15.0
@@ -38,6 +42,7 @@ class SubmitJob(MediaRequest, frozen=True, kw_only=True, forbid_unknown_fields=T
     callback_url: str | None = None
     deadline_seconds: float = DEADLINE_SECONDS
     max_cost: float | None = None
+    priority: Priority = 0
 
 
 class JobNumber(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,6 +55,12 @@ class RetryJob(JobNumber, frozen=True, kw_only=True):
     """A job that is asked for again. ``anew``: also where its provider still has it; then it is paid again."""
 
     anew: bool = False
+
+
+class PrioritizeJob(JobNumber, frozen=True, kw_only=True):
+    """Another priority for a job."""
+
+    priority: Priority
 
 
 class ListJobs(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,6 +95,7 @@ class JobFacts(TypedDict, total=False):
     state: str
     progress: float | None
     tier: str
+    priority: int
     seed: int | None
     notes: list[dict[str, Any]]
     error: dict[str, Any] | None
@@ -105,10 +117,13 @@ class WebhookOutcome(TypedDict):
     outcome: str
 
 
+_TERMS: Final = ("content_mode", "callback_url", "deadline_seconds", "max_cost", "priority")
+
+
 async def submit(request: SubmitJob, scope: Scope) -> JobFacts:
     """Have a picture or a video made."""
     fields = {name: getattr(request, name) for name in SubmitJob.__struct_fields__}
-    terms = {name: fields.pop(name) for name in ("content_mode", "callback_url", "deadline_seconds", "max_cost")}
+    terms = {name: fields.pop(name) for name in _TERMS}
     return _facts(await submit_media(MediaRequest(**fields), scope, **terms))
 
 
@@ -182,6 +197,13 @@ async def retry(request: RetryJob, scope: Scope) -> JobFacts:
     return _facts(job)
 
 
+async def prioritize(request: PrioritizeJob, scope: Scope) -> JobFacts:
+    """Give a job another priority among your own."""
+    jobs = await scope.jobs()
+    prioritized = await asyncio.to_thread(jobs.prioritize, request.job_id, request.priority, owner=scope.owner.user)
+    return _facts(prioritized)
+
+
 async def result(request: JobResult, scope: Scope) -> Blob:
     """Give a result of a job."""
     job = await _own(request, scope)
@@ -245,6 +267,7 @@ LIST: Final = Operation("jobs.list", list_jobs, judged=Judgement.STORED)
 SHOW: Final = Operation("jobs.show", show, judged=Judgement.STORED)
 CANCEL: Final = Operation("jobs.cancel", cancel, judged=Judgement.STORED)
 RETRY: Final = Operation("jobs.retry", retry, judged=Judgement.TASK)
+PRIORITIZE: Final = Operation("jobs.prioritize", prioritize, judged=Judgement.STORED)
 RESULT: Final = Operation("jobs.result", result, judged=Judgement.STORED)
 RECEIVE: Final = Operation("jobs.receive", receive, judged=Judgement.NONE)
 FOLLOW: Final = Operation("jobs.follow", follow, judged=Judgement.STORED)

@@ -16,7 +16,7 @@ from msgspec import Meta
 from innkeeper.gate.judgement import Judgement
 from innkeeper.jobs.assets import ASSET, media_type_of
 from innkeeper.library.errors import NotFoundError
-from innkeeper.operations.jobs.jobs import finished
+from innkeeper.operations.jobs.jobs import Priority, finished
 from innkeeper.operations.operation import Blob, Deleted, Operation, Row, RowList, listing_limit
 from innkeeper.operations.scenes.request import SceneRequest, checked_request
 from innkeeper.operations.scenes.state import edited, read_state
@@ -35,6 +35,7 @@ class GenerateScene(SceneRequest, frozen=True, kw_only=True):
 
     callback_url: str | None = None
     max_cost: Annotated[float, Meta(ge=0)] | None = None
+    priority: Priority = 0
 
 
 class ListScenes(msgspec.Struct, frozen=True, kw_only=True):
@@ -244,6 +245,7 @@ def _terms(request: GenerateScene, scope: Scope) -> SceneTerms:
         idempotency_key=scope.idempotency_key,
         callback_url=request.callback_url,
         max_cost=terms["money"],
+        priority=request.priority,
     )
 
 

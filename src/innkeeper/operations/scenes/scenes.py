@@ -68,6 +68,7 @@ class SceneTerms(msgspec.Struct, frozen=True, kw_only=True):
     idempotency_key: str | None = None
     callback_url: str | None = None
     max_cost: float | None = None
+    priority: int = 0
 
 
 class ComposedScene(msgspec.Struct, frozen=True, kw_only=True):
@@ -238,6 +239,7 @@ class Scenes:
                     callback_url=terms.callback_url,
                     max_cost=None if money is None else max(0.0, money - spent),
                     routes=terms.text.get("routes"),
+                    priority=terms.priority,
                 )
                 job = self.jobs.submit(composed.media, job_terms)
                 scene = store.assign_job(scene.id, job.id, seed=job.request.get("seed"), tier=job.tier)

@@ -47,6 +47,7 @@ JOBS: Final = (
     HttpPath(jobs.SHOW, "/v1/jobs/{job_id}", "GET", tag="jobs"),
     HttpPath(jobs.CANCEL, "/v1/jobs/{job_id}/cancel", tag="jobs", errors=_JOB_REFUSED),
     HttpPath(jobs.RETRY, "/v1/jobs/{job_id}/retry", tag="jobs", errors=_JOB_REFUSED),
+    HttpPath(jobs.PRIORITIZE, "/v1/jobs/{job_id}/priority", tag="jobs", errors=_JOB_REFUSED),
     HttpPath(jobs.FOLLOW, "/v1/jobs/{job_id}/events", "GET", tag="jobs"),
     HttpPath(jobs.RESULT, "/v1/jobs/{job_id}/results/{index:int}", "GET", tag="jobs"),
     HttpPath(functions.QUEUE, "/functions/v1/queue-job", tag="jobs", errors=_JOB_REFUSED),

@@ -1,11 +1,11 @@
 """The first schema: `innkeeper.library.db.schema.create` makes it of the tables' metadata, at once and without Alembic.
 
-Databases of the eleven revisions before it, of which none was released, are brought here by `innkeeper.library.db.former`.
+Databases of the twelve revisions before it, of which none was released, are brought here by `innkeeper.library.db.former`.
 """
 
 from innkeeper.library.errors import SchemaError
 
-revision = "0012"
+revision = "0013"
 down_revision = None
 
 
