@@ -122,6 +122,7 @@ def finished_plan(state: State, plan: Plan) -> Plan:
         variables=freeze(state.variables.to_dict()),
         request=request,
         unreplayable=_unreplayable(state),
+        counted_by=getattr(ports.token_counter, "source", ""),
         dialects=state.inputs.dialects if plan.dialects is None or ports.dialects is not None else plan.dialects,
         dialect_options=freeze(result.dialect_options),
     )
@@ -131,6 +132,8 @@ def _unreplayable(state: State) -> tuple[str, ...]:
     """Return the ports in use that affect the plan. Whether the request is plain data is checked when a replay is written."""
     ports = state.inputs.ports
     deciding = [name for name in _DECIDING_PORTS if getattr(ports, name) is not None]
+    if getattr(ports.token_counter, "source", ""):
+        deciding.remove("token_counter")
     return (*deciding, *(("media",) if state.result.media_read else ()))
 
 

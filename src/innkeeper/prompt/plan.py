@@ -44,7 +44,8 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     ``stored`` is what the tavern's original would keep in the chat's file after this build, for `ChatLog.with_`:
     ``chat_metadata``, ``messages`` by index, and ``message``, the user's words as they are kept, with ``message_bias``, how they
     ask a reply to begin (``extra.bias``), and ``message_hidden`` where they do nothing else; ``None`` where nobody knows.
-    ``dialect_options`` are what a dialect is always given, by its name. ``unreplayable`` names inputs that were not data.
+    ``dialect_options`` are what a dialect is always given, by its name. ``unreplayable`` names inputs that were not data,
+    ``counted_by`` the counter that a replay asks for, where it is not the usual one.
     ``dialects`` (the registry it is rendered by), ``explainer``, ``comparer`` and ``cache_planner`` (what `explain`, `diff` and
     `cache_plan` ask) and ``guard`` (what refuses a rendering that is larger than the window) are filled in by the tavern; a plan
     made by hand wants ``dialects=innkeeper.dialects.DIALECTS`` and is explained by ``innkeeper.budget.explain(plan)``.
@@ -71,6 +72,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     variables: FrozenDict = EMPTY
     request: BuildRequest | None = None
     unreplayable: tuple[str, ...] = ()
+    counted_by: str = ""
     dialects: Dialects | None = None
     dialect_options: FrozenDict = EMPTY
     explainer: Any = None

@@ -335,12 +335,16 @@ BUNDLE_FORMAT: Final = 1
 
 
 class ReplayBundle(msgspec.Struct, frozen=True):
-    """A request and what it gave: ``fingerprint`` in ``dialect``, under engine ``version``."""
+    """A request and what it gave: ``fingerprint`` in ``dialect``, under engine ``version``.
+
+    ``counter`` is the name of the one that counted it (`Plan.counted_by`); empty: the usual one.
+    """
 
     request: BuildRequest
     fingerprint: str
     dialect: str
     version: str
+    counter: str = ""
 
     @classmethod
     def of(cls, plan: Plan, dialect: str | None = None) -> ReplayBundle:
@@ -356,7 +360,7 @@ class ReplayBundle(msgspec.Struct, frozen=True):
             plan.request.to_json()
         except UsageError as error:
             raise ReplayError(f"this plan cannot be replayed: {error.message}", hint=error.hint) from error
-        return cls(plan.request, plan.fingerprint(name), name, VERSION)
+        return cls(plan.request, plan.fingerprint(name), name, VERSION, plan.counted_by)
 
     def to_json(self) -> bytes:
         """The bundle as JSON, with every key of the request in its order."""
@@ -366,6 +370,7 @@ class ReplayBundle(msgspec.Struct, frozen=True):
                 "version": self.version,
                 "dialect": self.dialect,
                 "fingerprint": self.fingerprint,
+                **({"counter": self.counter} if self.counter else {}),
                 "request": self.request.to_dict(),
             },
             sort=False,
@@ -394,7 +399,10 @@ class ReplayBundle(msgspec.Struct, frozen=True):
                 "not a replay bundle: fingerprint, dialect and version must be text", where=Where(asset=asset)
             )
         try:
-            return cls(BuildRequest.of(data.get("request")), *texts)
+            fingerprint, dialect, version = texts
+            counter = data.get("counter")
+            request = BuildRequest.of(data.get("request"))
+            return cls(request, fingerprint, dialect, version, counter if isinstance(counter, str) else "")
         except InnkeeperError as error:
             path = ".".join(part for part in ("request", error.where.path if error.where else None) if part)
             error.where = Where(asset=asset, path=path)
@@ -429,8 +437,9 @@ class ReplayBundle(msgspec.Struct, frozen=True):
         if rebuilt == self.fingerprint:
             return plan
         msg = f"the rebuilt plan has fingerprint {rebuilt[:16]}…, recorded was {self.fingerprint[:16]}…"
+        counted = f", counted by {self.counter}" if self.counter else ""
         raise ReplayError(
-            msg, hint=f"the bundle is from version {self.version}", found=rebuilt, recorded=self.fingerprint
+            msg, hint=f"the bundle is from version {self.version}{counted}", found=rebuilt, recorded=self.fingerprint
         )
 
 

@@ -84,6 +84,9 @@ def rewrites_replies(request: BuildRequest) -> bool:
     return scripts is not None and scripts.could_change(request)
 
 
-def replay(bundle: ReplayBundle, *, taverns: Taverns = TAVERNS) -> Plan:
-    """Build a bundle's request again. Raises `ReplayError` when the plan has another fingerprint than the recorded one."""
-    return bundle.check(build(bundle.request, taverns=taverns))
+def replay(bundle: ReplayBundle, *, ports: Ports | None = None, taverns: Taverns = TAVERNS) -> Plan:
+    """Build a bundle's request again; ``ports`` have the counter that the bundle names.
+
+    Raises `ReplayError` when the plan has another fingerprint than the recorded one.
+    """
+    return bundle.check(build(bundle.request, ports, taverns=taverns))

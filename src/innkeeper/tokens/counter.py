@@ -118,6 +118,7 @@ class Counter:
         default: a vocabulary or ``heuristic:<profile>``, for texts without a model.
         cache: where counts are remembered.
         framing: how the messages of the one model that this counter is for are counted (`innkeeper.tokens.Framing`).
+        source: the name by which a replay finds the same counter, such as ``local:smollm2``; without one it is not data.
 
     Raises:
         ConfigError: the registry cannot be asked.
@@ -132,8 +133,10 @@ class Counter:
         default: str = "o200k_base",
         cache: BoundedCache[TextKey, int] = SHARED_COUNTS,
         framing: Framing | None = None,
+        source: str = "",
     ) -> None:
         self.framing = framing
+        self.source = source
         self.registry = registry
         self.models = models
         self.vocabularies = vocabularies

@@ -64,7 +64,7 @@ def test_priority(capsys: pytest.CaptureFixture[str]) -> None:
         assert run(capsys, "job", "show", made["id"])["priority"] == 3, words
     scene = run(capsys, "generate-scene", "She opens the door.", "--told", "Mira", "--no-wait", "--priority", "3")
     assert run(capsys, "job", "show", scene["job_id"])["priority"] == 3
-    assert run(capsys, "job", "priority", made["id"], "-2")["priority"] == -2
+    assert run(capsys, "job", "set", made["id"], "--priority", "-2")["priority"] == -2
     assert {job["priority"] for job in run(capsys, "job", "list")["jobs"]} == {3, -2}
     run(capsys, "image", "a barn", "--priority", "11", code=2)
 

@@ -14,7 +14,8 @@ from innkeeper.cli.talk import demo as demo_module
 from innkeeper.inference.client import model_handle
 from innkeeper.inference.client.model_handle import ModelHandle
 from innkeeper.inference.local import weights as local_models
-from innkeeper.inference.local.weights import DEFAULT_MODEL, LocalModelFile, list_models
+from innkeeper.inference.local.shared import DEFAULT_MODEL
+from innkeeper.inference.local.weights import LocalModelFile, list_models
 from innkeeper.lazy import install_line
 from innkeeper.prompt.errors import UnavailableError
 from innkeeper.tokens import default_counter

@@ -8,7 +8,8 @@ import pytest
 from innkeeper.cli.app.root import main
 from innkeeper.inference.local import weights as local_models
 from innkeeper.inference.local import weights as pip
-from innkeeper.inference.local.weights import DEFAULT_MODEL, KNOWN_MODELS
+from innkeeper.inference.local.shared import DEFAULT_MODEL
+from innkeeper.inference.local.weights import KNOWN_MODELS
 from innkeeper.prompt.errors import UnavailableError
 from innkeeper.prompt.machine import HOME_VARIABLE
 from tests.inference.gguf_files import tiny_model

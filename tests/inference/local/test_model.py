@@ -18,7 +18,8 @@ from innkeeper.inference.local import model as local
 from innkeeper.inference.local.engine import LocalEngine
 from innkeeper.inference.local.gguf import read_gguf_head
 from innkeeper.inference.local.model import CHATML, LocalModel, default_threads, measured_framing
-from innkeeper.inference.local.weights import DEFAULT_MODEL, list_models
+from innkeeper.inference.local.shared import DEFAULT_MODEL
+from innkeeper.inference.local.weights import list_models
 from innkeeper.prompt import UsageError
 from innkeeper.prompt.errors import UnavailableError
 from innkeeper.prompt.machine import HOME_VARIABLE

@@ -18,9 +18,8 @@ import pytest
 from innkeeper.inference.errors import ModelFileError
 from innkeeper.inference.local import weights as local_models
 from innkeeper.inference.local import weights as pip
-from innkeeper.inference.local.shared import LOCAL_WINDOW, loaded_window
+from innkeeper.inference.local.shared import DEFAULT_MODEL, LOCAL_WINDOW, loaded_window
 from innkeeper.inference.local.weights import (
-    DEFAULT_MODEL,
     KNOWN_MODELS,
     find_model,
     install_model,

@@ -300,7 +300,8 @@ def _planned(request: PlanFiles, folder: Folder, **inputs: Any) -> Iterator[tupl
     with allowed(CALL_LIMITS):
         assets, ports = folder.assets(request.files), Ports()
         asked = assets.request({name: value for name, value in inputs.items() if value is not None})
-        begun_request, notes = begun(assets, asked, ports, {"greeting": request.greeting, "model": request.model})
+        options = {"greeting": request.greeting, "model": request.model}
+        begun_request, ports, notes = begun(assets, asked, ports, options)
         plan = build_plan(begun_request, ports)
         yield plan.with_(notes=(*notes, *plan.notes)), assets
 

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from innkeeper.cli.prompt.assets import AssetFiles
+    from innkeeper.cli.settings.model_choice import ModelChoice
     from innkeeper.content.finding import Finding
     from innkeeper.prompt import BuildRequest, Note, Plan, Ports
-    from innkeeper.taverns.profiles.profile import Profile
 
 
 @click.command(
@@ -126,7 +126,7 @@ def planned(
     if request.now is None and now is not None:
         request = request.with_(now=now)
     with allowed(command_limits(request), since=since):
-        request, notes = begun(assets, request, ports, options)
+        request, ports, notes = begun(assets, request, ports, options)
         plan = build_plan(request, ports)
         notes = (*notes, *(() if assets.prepared is None else assets.prepared.notes))
         yield plan.with_(notes=(*notes, *plan.notes)) if notes else plan
@@ -134,10 +134,11 @@ def planned(
 
 def begun(
     assets: AssetFiles, request: BuildRequest, ports: Ports, options: Mapping[str, Any]
-) -> tuple[BuildRequest, tuple[Note, ...]]:
+) -> tuple[BuildRequest, Ports, tuple[Note, ...]]:
     """Return the request as the service has it, settled by profile and route, with a greeting where no chat is; and notes.
 
-    Raises `UsageError` for a greeting that the chat is too late for.
+    The ports count as the model on this machine does, where it would answer. Raises `UsageError` for a greeting that comes too
+    late for the chat.
     """
     from innkeeper.conversation.greetings import opening_messages
     from innkeeper.prompt import UsageError
@@ -146,25 +147,36 @@ def begun(
     number, own = options["greeting"], assets.profile
     if number is not None and request.history:
         raise UsageError("the chat has begun: no greeting is added to it", hint="leave --greeting or the chat out")
-    if own is not None:
-        request, notes = _settled(assets, own.profile, request, options["model"])
+    choice = _choice(assets, options["model"])
+    if choice is not None and choice.is_local:
+        from innkeeper.inference.local.vocabulary import counting_ports
+
+        ports = counting_ports(choice.route.adapter, choice.route.model, ports)
+    if own is not None and choice is not None:
+        request, notes = _settled(request, choice)
         number = own.profile.greeting_number if number is None else number
     else:
         number = number or 0
     if request.history or number is None or (own is None and "request" in assets.fields):
-        return request, notes
-    return request.with_(history=tuple(opening_messages(request, number, ports))), notes
+        return request, ports, notes
+    return request.with_(history=tuple(opening_messages(request, number, ports))), ports, notes
 
 
-def _settled(
-    assets: AssetFiles, profile: Profile, request: BuildRequest, model: str | None
-) -> tuple[BuildRequest, tuple[Note, ...]]:
-    """Return the request of a profile for the route that would answer it, and notes."""
-    from innkeeper.cli.settings.model_choice import profile_choice
+def _choice(assets: AssetFiles, model: str | None) -> ModelChoice | None:
+    """Return the model that would answer: a profile's, or the one that is named; None where nobody says one."""
+    from innkeeper.cli.settings.model_choice import choose_model, profile_choice
     from innkeeper.cli.settings.settings import UserSettings
+
+    settings = assets.settings or UserSettings.read()
+    if assets.profile is not None:
+        return profile_choice(settings, assets.profile.profile, model, need_address=False)
+    return choose_model(settings, model, need_address=False) if model else None
+
+
+def _settled(request: BuildRequest, choice: ModelChoice) -> tuple[BuildRequest, tuple[Note, ...]]:
+    """Return the request of a profile for the route that would answer it, and notes."""
     from innkeeper.conversation import TurnInput, settled_request
 
-    choice = profile_choice(assets.settings or UserSettings.read(), profile, model, need_address=False)
     named = choice.address is None and not choice.is_local
     fields: dict[str, Any] = {"model": choice.name or None} if named else choice.route.turn_fields(request.dialect)
     return settled_request(request, TurnInput(**fields, seed=request.seed))
@@ -251,6 +263,7 @@ def replay(files: tuple[str, ...], lines: tuple[int, ...], *, as_json: bool) -> 
 
     FILES were written by `innkeeper build --replay-out`. Exits with 65 at the first prompt that differs from its record.
     """
+    from innkeeper.inference.local.vocabulary import replay_ports
     from innkeeper.prompt import ReplayBundle
     from innkeeper.taverns import replay as replay_bundle
 
@@ -262,7 +275,7 @@ def replay(files: tuple[str, ...], lines: tuple[int, ...], *, as_json: bool) -> 
 
         bundles += [(f"line {number}", TalkLog().bundle(number)) for number in lines]
     for name, bundle in bundles:
-        plan = replay_bundle(bundle)
+        plan = replay_bundle(bundle, ports=replay_ports(bundle))
         facts = {"file": name, "same": True, "fingerprint": bundle.fingerprint, "dialect": bundle.dialect}
         words = f"{name}: same bytes, {len(plan.sent_blocks())} messages, {bundle.fingerprint[:16]}…"
         print_result(facts, words, as_json=as_json)

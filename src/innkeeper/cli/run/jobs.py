@@ -33,9 +33,7 @@ _NAMES: Final = {
 priority_option = click.option(
     "--priority",
     type=click.IntRange(-MAX_PRIORITY, MAX_PRIORITY),
-    default=0,
-    show_default=True,
-    help="Place among your own jobs: the highest comes first.",
+    help="Place among your own jobs (default: 0): the highest comes first.",
 )
 _allow_host = click.option(
     "--allow-host",
@@ -119,7 +117,7 @@ def _made(prompt: str, kind: str, url: str | None, as_json: bool, options: dict[
     from innkeeper.jobs.runner import Runner
 
     out, no_wait, hosts = (options.pop(name) for name in ("out", "no_wait", "allow_hosts"))
-    terms = Terms(owner="", **{name: options.pop(name) for name in ("max_cost", "priority")})
+    terms = Terms(owner="", max_cost=options.pop("max_cost"), priority=options.pop("priority") or 0)
     fields = {_NAMES.get(name, name): value for name, value in options.items() if value is not None}
     mode = Mode(f"{'i' if options.get('picture') else 't'}2{kind}")
     with _jobs(url, hosts) as jobs:
@@ -172,7 +170,7 @@ def _say(job: Job, files: list[Path]) -> None:
 
 @click.group(epilog=examples("innkeeper admin job list", "innkeeper admin job show 01ABC", "innkeeper admin job run"))
 def job() -> None:
-    """List, show, cancel, retry, prioritize and run the jobs that generate images and videos."""
+    """List, show, change, cancel, retry and run the jobs that generate images and videos."""
 
 
 @job.command("list", epilog=examples("innkeeper admin job list --state failed"))
@@ -253,15 +251,17 @@ def retry(job_id: str, url: str | None, *, anew: bool, allow_hosts: tuple[str, .
     print_json(record.to_dict()) if as_json else _say(record, [])
 
 
-@job.command(
-    context_settings={"ignore_unknown_options": True},  # -5 is a number
-    epilog=examples("innkeeper admin job priority 01ABC 5"),
-)
+@job.command("set", epilog=examples("innkeeper admin job set 01ABC --priority 5"))
 @click.argument("job_id")
-@click.argument("priority", type=click.IntRange(-MAX_PRIORITY, MAX_PRIORITY))
+@click.option(
+    "--priority",
+    type=click.IntRange(-MAX_PRIORITY, MAX_PRIORITY),
+    required=True,
+    help="Place among its caller's jobs: the highest comes first.",
+)
 @database_options
-def priority(job_id: str, priority: int, url: str | None, *, as_json: bool) -> None:
-    """Give a job that has not ended another priority: -10 to 10, the highest of a caller's jobs comes first."""
+def set_(job_id: str, priority: int, url: str | None, *, as_json: bool) -> None:
+    """Give a job that has not ended another priority."""
     with _jobs(url) as jobs:
         record = jobs.prioritize(job_id, priority)
     print_json(record.to_dict()) if as_json else _say(record, [])

@@ -144,11 +144,10 @@ _OWN: Final = ("a1111", "comfyui", "tiny-seed-picture")
 
 def _revisions(backends: dict[str, Route]) -> dict[str, str]:
     """Return the revisions of models on this machine: the beginning of their checksum."""
-    from innkeeper.inference.local.shared import LOCAL
-    from innkeeper.inference.local.weights import DEFAULT_MODEL, find_model
+    from innkeeper.inference.local.weights import find_model
 
     local = {key: route for key, route in backends.items() if route.is_local}
-    files = {key: DEFAULT_MODEL if route.model == LOCAL else route.model for key, route in local.items()}
+    files = {key: route.model for key, route in local.items()}
     return {key: (find_model(file, check=False).sha256 or "")[:16] for key, file in files.items()}
 
 

@@ -107,7 +107,8 @@ def demo_request(folder: Path | None = None, *, seed: int = 7, max_tokens: int =
 
 
 def _installed() -> str:
-    from innkeeper.inference.local.weights import DEFAULT_MODEL, KNOWN_MODELS, find_model, install_model
+    from innkeeper.inference.local.shared import DEFAULT_MODEL
+    from innkeeper.inference.local.weights import KNOWN_MODELS, find_model, install_model
     from innkeeper.lazy import require
     from innkeeper.prompt import UnavailableError
 

@@ -236,11 +236,13 @@ class TalkLog:
         """Return the request of a line, to be built again. Raises `UnknownNameError`."""
         from innkeeper.prompt import BuildRequest, ReplayBundle
 
-        self.line(number)
+        line = self.line(number)
         with self._open() as db:
             query = "SELECT request, fingerprint, dialect, version FROM lines WHERE id = ?"
-            request, *rest = db.execute(query, (number,)).fetchone()
-            return ReplayBundle(BuildRequest.of(_get_request(db, request, self.path)), *rest)
+            packed, fingerprint, dialect, version = db.execute(query, (number,)).fetchone()
+            request = BuildRequest.of(_get_request(db, packed, self.path))
+            counter = f"local:{line.model}" if line.address is None else ""
+            return ReplayBundle(request, fingerprint, dialect, version, counter)
 
     def state(self, number: int | None = None) -> LoggedState:
         """Return the last state of a conversation. Raises `UnknownNameError`, `UnavailableError`."""

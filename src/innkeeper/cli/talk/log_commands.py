@@ -193,7 +193,8 @@ def why(number: str | None, what: str | None, *, as_json: bool) -> None:
 
 def replayed(bundle: ReplayBundle) -> tuple[Plan, bool]:
     """Build the plan of a line again; return it, and whether it has the recorded bytes."""
+    from innkeeper.inference.local.vocabulary import replay_ports
     from innkeeper.taverns import build
 
-    plan: Any = build(bundle.request)
+    plan: Any = build(bundle.request, replay_ports(bundle))
     return plan, plan.fingerprint(bundle.dialect) == bundle.fingerprint

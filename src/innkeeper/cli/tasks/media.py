@@ -117,7 +117,7 @@ def _here(body: Mapping[str, Any], provider: str | None, options: Mapping[str, A
         jobs = MediaJobs(library)
         try:
             request = media_request(QUEUE.read(body), provider)
-            job = jobs.submit(request, Terms(max_cost=options["max_cost"], priority=options["priority"]))
+            job = jobs.submit(request, Terms(max_cost=options["max_cost"], priority=options["priority"] or 0))
             if not options["no_wait"]:
                 Runner(jobs).drain(DEADLINE_SECONDS, until=job.id)
             return dict(queued_job(jobs.get(job.id).to_dict(), provider))

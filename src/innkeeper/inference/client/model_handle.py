@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 import msgspec
 
 from innkeeper.inference.errors import DecodeError
-from innkeeper.inference.local.shared import LOCAL
+from innkeeper.inference.local.shared import DEFAULT_MODEL, LOCAL
 from innkeeper.prompt import Plan, Ports, UsageError
 from innkeeper.prompt.text import shorten
 
@@ -244,7 +244,6 @@ def open_local(name: str = "", window: int | None = None, **options: Any) -> Mod
     """Open a model on this machine, the small one by default, with options of `LocalModel.open`. Raises `UnavailableError`."""
     from innkeeper.inference.client.model_clients import RouteClient
     from innkeeper.inference.local.model import LocalModel
-    from innkeeper.inference.local.weights import DEFAULT_MODEL
     from innkeeper.inference.routing.route import Route
 
     opened = LocalModel.open(name or DEFAULT_MODEL, context_window=window, **options)
@@ -262,7 +261,7 @@ def open_route(route: Route, window: int | None = None, key: Secret | None = Non
     from innkeeper.inference.routing.route import OWN
 
     if route.is_local:
-        return open_local("" if route.model == LOCAL else route.model, window)
+        return open_local(route.model, window)
     # The path before an address's own pages may be set for the shell; a provider of the table has the one of its protocol.
     prefix = os.environ.get(ENVIRONMENT["api_prefix"]) if route.provider == OWN else None
     options: dict[str, Any] = {} if prefix is None else {"api_prefix": prefix}

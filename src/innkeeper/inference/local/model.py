@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from innkeeper.inference.client.blocking import Client
 from innkeeper.inference.local.engine import PROMPT_BATCH, PROMPT_CACHE, LocalEngine
 from innkeeper.inference.local.gguf import read_gguf_head
-from innkeeper.inference.local.shared import LOCAL_WINDOW, loaded_window
-from innkeeper.inference.local.weights import DEFAULT_MODEL, find_model
+from innkeeper.inference.local.shared import DEFAULT_MODEL, LOCAL, LOCAL_WINDOW, loaded_window
+from innkeeper.inference.local.weights import find_model
 from innkeeper.lazy import require
 from innkeeper.prompt import UnavailableError, UsageError, fresh_seed
 from innkeeper.tokens.counter import Counter
@@ -117,7 +117,8 @@ class LocalModel(Client):
 
         Special tokens in a text count as plain text. Once the model is closed, counts are estimates.
         """
-        return Counter(lambda _hint: self._asked, default="heuristic:generic", framing=self.framing)
+        source = f"{LOCAL}:{self.name}"
+        return Counter(lambda _hint: self._asked, default="heuristic:generic", framing=self.framing, source=source)
 
     def prompt_of(self, messages: Sequence[Mapping[str, Any]]) -> str:
         """Return the text that the model reads of messages, in its own template. Raises `UnavailableError`, `UsageError`."""

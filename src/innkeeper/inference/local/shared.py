@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 LOCAL: Final = "local"
 """The provider that is the model in a process beside this one; as a model's name, the one that comes with Innkeeper."""
 
+DEFAULT_MODEL: Final = "smollm2"
+"""The model that is meant when none is named."""
+
 LOCAL_WINDOW: Final = 4_096
 """Tokens that a model is loaded for unless more are asked for: memory grows with it."""
 
@@ -38,7 +41,6 @@ class LocalModels:
         ``context_window`` (tokens) is what it is loaded for, and counts only then. Raises `UnavailableError`.
         """
         from innkeeper.inference.local.model import LocalModel
-        from innkeeper.inference.local.weights import DEFAULT_MODEL
 
         file = DEFAULT_MODEL if name == LOCAL else name
         with self._lock:

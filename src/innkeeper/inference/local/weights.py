@@ -26,6 +26,7 @@ import msgspec
 from innkeeper.content.files.private import one_writer
 from innkeeper.inference.errors import MAX_MODEL_BYTES, ModelFileError
 from innkeeper.inference.local.gguf import MAGIC, read_gguf_head
+from innkeeper.inference.local.shared import DEFAULT_MODEL
 from innkeeper.prompt import LimitError, UnknownNameError, UsageError, Where
 from innkeeper.prompt.errors import UnavailableError
 from innkeeper.prompt.machine import HOME_VARIABLE, home
@@ -91,9 +92,6 @@ class KnownModel(msgspec.Struct, frozen=True):
     licence: str
     about: str
 
-
-DEFAULT_MODEL: Final = "smollm2"
-"""The model that is meant when none is named."""
 
 KNOWN_MODELS: Final[Mapping[str, KnownModel]] = MappingProxyType(
     {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from innkeeper.inference.adapters.providers import PROVIDERS, Provider, provider_at
-from innkeeper.inference.local.shared import LOCAL, LOCAL_WINDOW
+from innkeeper.inference.local.shared import DEFAULT_MODEL, LOCAL, LOCAL_WINDOW
 from innkeeper.prompt.data import EMPTY, FrozenDict, Registry
 from innkeeper.prompt.errors import ConfigError, UnknownNameError, Where
 
@@ -56,7 +56,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
         """
         provider, model = _split(name, target)
         if provider == LOCAL:
-            return cls(name=name, model=model or LOCAL, adapter=LOCAL, provider=LOCAL)
+            return cls(name=name, model=model or DEFAULT_MODEL, adapter=LOCAL, provider=LOCAL)
         if provider.startswith(_ADDRESS):
             return cls(name=name, model=model, base_url=provider, provider=OWN, secret=provider)
         known = PROVIDERS.get(provider) if provider not in addresses else None

@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.inference.adapters.providers import PROVIDERS
-from innkeeper.inference.local.shared import LOCAL
+from innkeeper.inference.local.shared import DEFAULT_MODEL, LOCAL
 from innkeeper.inference.routing.deployment import SLOTS, Deployment
 from innkeeper.inference.routing.policy import RoutePolicy
 from innkeeper.inference.routing.price import Price, price_of
@@ -88,7 +88,7 @@ def _route(row: CatalogueModel, owner: CatalogueProvider) -> Route:
     adapter = LOCAL if name == LOCAL else known.adapter if known else "openai-chat"
     return Route(
         name=f"{name}/{key}",
-        model=LOCAL if name == LOCAL and key in {LOCAL, "echo"} else key,
+        model=DEFAULT_MODEL if name == LOCAL and key in {LOCAL, "echo"} else key,
         adapter=adapter,
         dialect=known.dialect if known else "openai-compatible",
         base_url=address,

@@ -7,7 +7,6 @@ bytes to send, so that the server never decodes them.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -117,9 +116,9 @@ def turn_of(profile: OpenProfile, task: TurnTask, ports: Ports) -> ProfileTurn:
 
     asked = _input(task)
     if task.adapter == LOCAL:
-        from innkeeper.inference.local.vocabulary import local_counter
+        from innkeeper.inference.local.vocabulary import counting_ports
 
-        ports = replace(ports, token_counter=local_counter(asked.model))
+        ports = counting_ports(task.adapter, asked.model, ports)
     turn = profile_turn(profile, asked, ConversationState.from_json(task.state), ports)
     return msgspec.structs.replace(turn, notes=(*turn.notes, *notes_of(task.notes)))
 

@@ -31,23 +31,27 @@ if TYPE_CHECKING:
 def planned(
     workspace: OpenWorkspace,
     variation: Variation | None = None,
-    turn: TurnInput | None = None,
+    route: RouteTurn | None = None,
     instrumenter: Instrumenter | None = None,
 ) -> Plan:
-    """The plan, for the route of ``turn``, by default a profile's own; ``instrumenter`` is told of its steps.
+    """The plan, for the ``route`` that is asked, by default a profile's own, and counted as that counts.
 
+    ``instrumenter`` is told of its steps.
     One that does not fit is made all the same, with a warning. Raises what building raises otherwise.
     """
     notes: tuple[Note, ...] = ()
     request = workspace.request(variation)
-    turn = _profile_turn(workspace, request) if turn is None else turn
-    if turn is not None:
-        request, notes = settled_request(request, msgspec.structs.replace(turn, seed=request.seed))
+    route, ports = route or _profile_route(workspace, request), workspace.ports
+    if route is not None:
+        from innkeeper.inference.local.vocabulary import counting_ports
+
+        ports = counting_ports(route.adapter, route.turn["model"], ports)
+        request, notes = settled_request(request, TurnInput.of((), **route.turn, seed=request.seed))
     if workspace.greeting is not None and not (request.history or workspace.has_begun(variation)):
-        request = request.with_(history=tuple(opening_messages(request, workspace.greeting, workspace.ports)))
+        request = request.with_(history=tuple(opening_messages(request, workspace.greeting, ports)))
     if workspace.installed is not None:
         notes = (*notes, *workspace.installed.notes)
-    ports = replace(workspace.ports, instrumenter=instrumenter)
+    ports = replace(ports, instrumenter=instrumenter)
     try:
         plan = build(request, ports)
     except MaxTokensExceededError as error:
@@ -58,15 +62,16 @@ def planned(
     return plan.with_(notes=(*notes, *plan.notes)) if notes else plan
 
 
-def _profile_turn(workspace: OpenWorkspace, request: BuildRequest) -> TurnInput | None:
-    """Return what the route settles that a profile names, unless the page counts for another model."""
+def _profile_route(workspace: OpenWorkspace, request: BuildRequest) -> RouteTurn | None:
+    """Return the route that a profile names, unless the page counts for another model."""
     from innkeeper.inference.routing.route import Routes
 
     if workspace.profile is None or request.model != workspace.profile.profile.model:
         return None
     profile = workspace.profile.profile
     with suppress(InnkeeperError):
-        return TurnInput(**Routes.read().of_profile(profile).turn_fields(request.dialect))
+        route = Routes.read().of_profile(profile)
+        return RouteTurn(message=None, adapter=route.adapter, turn=route.turn_fields(request.dialect))
     return None
 
 
@@ -105,7 +110,7 @@ def sending(workspace: OpenWorkspace, asked: RouteTurn) -> Sending:
 
     message = UNSET if asked.message is None else asked.message
     changed = Variation(settings=SettingsChange(message=message, dialect=asked.turn.get("dialect", UNSET)))
-    plan = planned(workspace, changed, TurnInput.of((), **asked.turn))
+    plan = planned(workspace, changed, asked)
     request = plan.request or BuildRequest()
     rules = ReplyRules.of(request, speaker_of(plan, request))
     body = plan_payload(plan, plan.dialect).body
