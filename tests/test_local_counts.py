@@ -51,7 +51,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     (tmp_path / "inn").mkdir()
     (tmp_path / "inn" / "profile.toml").write_text(PROFILE, "utf-8")
     (tmp_path / "inn" / "mira.json").write_text(MIRA, "utf-8")
-    lines = [{"user_name": "User", "character_name": "Mira"}]
+    lines: list[dict[str, Any]] = [{"user_name": "User", "character_name": "Mira"}]
     lines += [{"name": "Mira", "is_user": said["role"] == "user", "mes": said["content"]} for said in SAID]
     (tmp_path / "evening.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
     monkeypatch.chdir(tmp_path)
