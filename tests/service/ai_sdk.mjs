@@ -2,7 +2,7 @@
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import { generateText, jsonSchema, Output, streamText, tool } from "ai";
+import { generateText, jsonSchema, Output, stepCountIs, streamText, tool } from "ai";
 
 globalThis.AI_SDK_LOG_WARNINGS = false; // its warnings go to standard output
 const [baseURL, kind] = process.argv.slice(2);
@@ -17,6 +17,11 @@ let streamed = "";
 for await (const piece of streamText({ model, prompt: "Hello there", maxRetries: 0 }).textStream) streamed += piece;
 const weather = tool({ description: "See", inputSchema: jsonSchema({ type: "object", properties: { city: { type: "string" } } }) });
 const called = await generateText({ model, prompt: "the weather", tools: { weather }, maxRetries: 0 });
+const runs = tool({ ...weather, execute: async ({ city }) => `fog in ${city}` });
+const loop = { model, prompt: "the weather", tools: { weather: runs }, stopWhen: stepCountIs(2), maxRetries: 0 };
+const answered = await generateText(loop);
+let streamedAfterCall = "";
+for await (const piece of streamText(loop).textStream) streamedAfterCall += piece;
 const before = [{ role: "user", content: "My name is Ada" }];
 const first = await generateText({ model, messages: before, maxRetries: 0 });
 const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -41,6 +46,8 @@ console.log(
     reason: whole.finishReason,
     streamed,
     calls: called.toolCalls.map(({ toolName, input }) => ({ name: toolName, input })),
+    answered: answered.text,
+    streamedAfterCall,
     object: made.output,
     second: second.text,
   }),

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from base64 import b64decode
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,7 +25,9 @@ from tests.service.programs import Service
 pytestmark = pytest.mark.clients
 
 MODULES = Path(os.environ.get("INNKEEPER_TEST_NODE_MODULES", "node_modules"))
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 SCRIPT = Path(__file__).parent / "ai_sdk.mjs"
+SILLYTAVERN = Path(os.environ.get("INNKEEPER_TEST_SILLYTAVERN", "sillytavern"))
 USAGE = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
 
 
@@ -68,16 +71,22 @@ def chat_model(service: Service, **options: Any) -> Any:
 
 @pytest.mark.parametrize("options", [{}, {"use_responses_api": True}], ids=["chat", "responses"])
 def test_langchain(service: Service, options: dict[str, Any]) -> None:
-    """LangChain: whole, streamed with usage, a tool, a structured answer; over chat completions and over Responses."""
+    """LangChain: whole, streamed with usage, two turns with a picture, a tool and its result, an object; by each API."""
     model = chat_model(service, stream_usage=True, **options)
     whole = model.invoke("Hello there")
     assert whole.text == "You said: Hello there"
     assert whole.usage_metadata["total_tokens"] == 5
     pieces = list(model.stream("Hello there"))
     assert "".join(piece.text for piece in pieces) == "You said: Hello there"
+    picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}}
+    second: Any = ("user", [{"type": "text", "text": "What is it"}, picture])
+    assert model.invoke([("user", "Hello there"), whole, second]).text == "You said: What is it, after 2 messages"
     tool = {"name": "weather", "description": "See", "parameters": {"type": "object", "properties": {}}}
-    called = model.bind_tools([{"type": "function", "function": tool}]).invoke("the weather")
+    bound = model.bind_tools([{"type": "function", "function": tool}])
+    called = bound.invoke("the weather")
     assert [(call["name"], call["args"]) for call in called.tool_calls] == [("weather", {"city": "Oslo"})]
+    outcome: Any = {"role": "tool", "content": "fog", "tool_call_id": called.tool_calls[0]["id"]}
+    assert bound.invoke([("user", "the weather"), called, outcome]).text == "You said: fog"
     schema = {
         "title": "person",
         "type": "object",
@@ -89,24 +98,36 @@ def test_langchain(service: Service, options: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("words", [["--no-stream"], []], ids=["whole", "streamed"])
 def test_llm(service: Service, tmp_path: Path, words: list[str]) -> None:
-    """``llm`` with a model of an address of one's own, whole and streamed, without a key."""
+    """``llm`` with a model of an address of one's own: two turns, the second with a picture, and a tool with its result."""
     needs("llm")
-    models = [{"model_id": "inn", "model_name": "inn", "api_base": f"{service.url}/v1", "supports_tools": True}]
+    able = {"supports_tools": True, "vision": True}
+    models = [{"model_id": "inn", "model_name": "inn", "api_base": f"{service.url}/v1", **able}]
+    (tmp_path / "pixel.png").write_bytes(b64decode(PIXEL))
     (tmp_path / "extra-openai-models.yaml").write_text(json.dumps(models))  # JSON is YAML
-    done = subprocess.run(
-        [sys.executable, "-m", "llm", "-m", "inn", *words, "Hello there"],
-        env={**os.environ, "LLM_USER_PATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert (done.stdout.strip(), done.returncode) == ("You said: Hello there", 0), done.stderr
+    asked = {
+        ("Hello there",): "You said: Hello there",
+        ("-c", "What is it", "-a", str(tmp_path / "pixel.png")): "You said: What is it, after 2 messages",
+        (
+            "the weather",
+            "--functions",
+            "def weather(city: str) -> str: return 'fog in ' + city",
+        ): "You said: fog in Oslo",
+    }
+    for more, answer in asked.items():
+        done = subprocess.run(
+            [sys.executable, "-m", "llm", "-m", "inn", *words, *more],
+            env={**os.environ, "LLM_USER_PATH": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert (done.stdout.strip(), done.returncode) == (answer, 0), done.stderr
 
 
 @pytest.mark.parametrize("kind", ["compatible", "responses", "anthropic"])
 def test_vercel_ai_sdk(service: Service, kind: str) -> None:
-    """The Vercel AI SDK: whole, streamed, usage, a tool, an object, a second turn with a picture; by each of its providers."""
+    """The Vercel AI SDK: whole, streamed, usage, a tool and its result, an object, two turns with a picture; by each provider."""
     node = shutil.which("node")
     if node is None or not (MODULES / "ai").is_dir():
         pytest.skip("node and its packages are not installed")
@@ -122,6 +143,8 @@ def test_vercel_ai_sdk(service: Service, kind: str) -> None:
         "reason": "stop",
         "streamed": "You said: Hello there",
         "calls": [{"name": "weather", "input": {"city": "Oslo"}}],
+        "answered": "You said: fog in Oslo",
+        "streamedAfterCall": "You said: fog in Oslo",
         "object": {"name": "Ada", "age": 36},
         "second": "You said: What is it, after 2 messages",
     }
@@ -155,25 +178,30 @@ def test_anthropic(service: Service) -> None:
 
 
 def test_langchain_anthropic(service: Service) -> None:
-    """LangChain over Anthropic's messages: two turns, a tool, and a stream."""
+    """LangChain over Anthropic's messages: two turns with a picture, a tool and its result, and a stream."""
     needs("langchain_anthropic")
     from langchain_anthropic import ChatAnthropic
 
     settings: dict[str, Any] = {"model": "inn", "base_url": service.url, "api_key": "none", "max_retries": 0}
     model = ChatAnthropic(**settings)
     first = model.invoke("Hello")
-    assert model.invoke([("user", "Hello"), first, ("user", "And you?")]).text == "You said: And you?"
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}
+    second: Any = ("user", [{"type": "text", "text": "What is it"}, picture])
+    assert model.invoke([("user", "Hello"), first, second]).text == "You said: What is it, after 2 messages"
     assert "".join(piece.text for piece in model.stream("Hello")) == "You said: Hello"
     tool = {"name": "weather", "description": "See", "input_schema": {"type": "object", "properties": {}}}
-    called = model.bind_tools([tool]).invoke("the weather")
+    bound = model.bind_tools([tool])
+    called = bound.invoke("the weather")
     assert [(call["name"], call["args"]) for call in called.tool_calls] == [("weather", {"city": "Oslo"})]
+    outcome: Any = {"role": "tool", "content": "fog", "tool_call_id": called.tool_calls[0]["id"]}
+    assert bound.invoke([("user", "the weather"), called, outcome]).text == "You said: fog"
 
 
 @pytest.fixture(scope="module")
 def sillytavern(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a real SillyTavern, from its own folder, with data of the test's own."""
-    node, folder = shutil.which("node"), Path(os.environ.get("INNKEEPER_TEST_SILLYTAVERN", "sillytavern"))
-    if node is None or not (folder / "server.js").is_file():
+    node = shutil.which("node")
+    if node is None or not (SILLYTAVERN / "server.js").is_file():
         pytest.skip("no SillyTavern: INNKEEPER_TEST_SILLYTAVERN names the folder of an install")
     data = tmp_path_factory.mktemp("sillytavern")
     with socket.create_server(("127.0.0.1", 0)) as door:
@@ -182,7 +210,7 @@ def sillytavern(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     (data / "config.yaml").write_text(json.dumps(config))  # JSON is YAML
     words = ["--configPath", data / "config.yaml", "--dataRoot", data / "data", "--port", port, "--listen", "false"]
     with (data / "log").open("w") as log:
-        process = subprocess.Popen([node, "server.js", *map(str, words)], cwd=folder, stdout=log, stderr=log)
+        process = subprocess.Popen([node, "server.js", *map(str, words)], cwd=SILLYTAVERN, stdout=log, stderr=log)
     try:
         address = f"http://127.0.0.1:{port}"
         for _ in range(300):

@@ -16,7 +16,7 @@ from innkeeper.prompt.errors import ConfigError, UnknownNameError
             "http://127.0.0.1:8080:tiny",
             ("openai-chat", "openai-compatible", "tiny", "http://127.0.0.1:8080", "http://127.0.0.1:8080"),
         ),
-        ("local", ("local", "openai-compatible", "local", "", None)),
+        ("local", ("local", "openai-compatible", "smollm2", "", None)),
         ("local:small", ("local", "openai-compatible", "small", "", None)),
     ],
 )

@@ -151,7 +151,7 @@ def test_tokens_of_a_profile_are_those_of_its_prompt(client: TestClient, profile
         ("narrow", 1_024, "gpt-4o"),
         ("claude", 200_000, "claude-sonnet-4-5"),
         ("flash", 1_048_576, "gemini-2.5-flash"),
-        ("local", 4_096, "local"),
+        ("local", 4_096, "smollm2"),
     ],
 )
 def test_a_profile_has_the_window_of_its_model(client: TestClient, profile: str, window: int, model: str) -> None:

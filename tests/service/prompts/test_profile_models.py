@@ -244,7 +244,7 @@ def test_chance(inn: Make, monkeypatch: pytest.MonkeyPatch, seeds: str, same: bo
         ('provider = "openrouter"\nmodel = "a/b"', "openrouter:a/b", "a/b"),
         ('model = "openrouter:a/b:free"', "openrouter:a/b:free", "a/b:free"),
         ('provider = "http://127.0.0.1:9"\nmodel = "m"', "http://127.0.0.1:9:m", "m"),
-        ("", "local", "local"),
+        ("", "local", "smollm2"),
         ('model = "local:qwen"', "local:qwen", "qwen"),
         ('model = "qwen"', "local:qwen", "qwen"),
     ],
