@@ -67,6 +67,7 @@ ELSEWHERE: Final = {
     "tokens/media.py": "looks at so many objects, and so many bytes of each",
     "operations/scenes/reading.py": "a file of ours",
     "library/transfer/state.py": "an archive of ours, read in blocks; no member is larger than its manifest says",
+    "service/prompts/plans.py": "rows of the library that only this program writes",
     "content/files/risu.py": "no door reads such files yet; tests/content/files/test_risu.py tries its limits",
 }
 

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -265,6 +266,24 @@ def test_responses_go_on(client: openai.OpenAI, provider: EchoServer) -> None:
     client.responses.delete(second.id)
     with pytest.raises(openai.NotFoundError):
         client.responses.retrieve(second.id)
+
+
+def test_input_items_have_the_fields_of_the_wire(client: openai.OpenAI) -> None:
+    """Parts that leave out what OpenAI always gives have it in the list: its client reads each item without a warning."""
+    picture: Any = {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo="}
+    asked: Any = [
+        {"role": "user", "content": "Hello"},
+        {"role": "assistant", "content": "Yes?"},
+        {"role": "user", "content": [{"type": "input_text", "text": "What is it?"}, picture]},
+    ]
+    made = client.responses.create(model="inn", input=asked)
+    items = list(client.responses.input_items.list(made.id))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        shown = [item.to_dict() for item in items]
+    assert [part["type"] for item in shown for part in item["content"]] == [
+        *("input_text", "output_text", "input_text", "input_image")
+    ]
 
 
 def test_responses_not_stored(client: openai.OpenAI) -> None:

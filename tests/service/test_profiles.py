@@ -176,16 +176,17 @@ def test_what_goes_wrong_is_told(client: openai.OpenAI) -> None:
 
 
 def test_conversations_outlive_the_service(provider: EchoServer, inn: Path, tmp_path: Path) -> None:
-    """With states in the database, a service that is started again goes on where the last one ended."""
+    """With states in the database, a service that is started again goes on where the last one ended, and shows its plans."""
     database = str(tmp_path / "states.db")
     settings = Settings(profiles=(inn / "wenna",), states="database", database=database, workers=1, grpc_port=None)
     count: Any = {"role": "user", "content": "{{incvar::n}}"}
-    chat = [count]
+    chat, plan = [count], ""
     for number in ("1", "2"):
         models = RouteModels(Routes.read((f"house={provider.base_url}:big",)))
         with TestClient(create_app(settings, models=models), base_url="http://127.0.0.1") as client:
-            made = client.post("/v1/chat/completions", json={"model": "wenna", "messages": chat}).json()
-        answer = made["choices"][0]["message"]
+            assert not plan or client.get(plan).json()["fingerprint"]
+            reply = client.post("/v1/chat/completions", json={"model": "wenna", "messages": chat})
+        answer, plan = reply.json()["choices"][0]["message"], reply.headers["x-innkeeper-plan"]
         assert answer["content"] == f"You said '{number}'"
         chat = [*chat, answer, count]
 

@@ -38,6 +38,13 @@ class Case:
     hint: str = ""
 
 
+SEARCH_RESULT: dict[str, Any] = {
+    "type": "search_result",
+    "source": "https://example.com",
+    "title": "Tides",
+    "content": [{"type": "text", "text": "High at six."}],
+}
+PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
 GROUPS: tuple[dict[str, Any], ...] = ({}, {"members": []})
 
 CASES = [
@@ -64,6 +71,27 @@ CASES = [
         "smart",
         {"character": {**FLAT, "personality": "P", "scenario": "S", "system_prompt": "SP", "mes_example": "ME"}},
         named=("character.personality", "character.scenario", "character.system_prompt", "character.mes_example"),
+    ),
+    *(
+        Case(
+            f"a note at an interval of {interval} says when it comes",
+            "silly",
+            {"character": FLAT, "message": "hi", "authors_note": {"text": "AN", "interval": interval}},
+            named=("authors_note.interval",),
+        )
+        for interval in (-1, 0, 5)
+    ),
+    Case(
+        "prompts that no order lists",
+        "silly",
+        {"character": FLAT, "preset": {"prompts": [{"identifier": "own", "content": "OWN"}]}},
+        named=("preset.prompts",),
+    ),
+    Case(
+        "blocks of a provider in a text prompt",
+        "silly",
+        {"dialect": "text", "history": [{"role": "user", "content": [SEARCH_RESULT]}]},
+        named=("history.parts",),
     ),
     Case(
         "a preset without prompts in smart",
@@ -287,3 +315,42 @@ def test_an_unknown_macro_is_a_warning(tavern: str) -> None:
     if plan.warnings:
         with pytest.raises(StrictModeError):
             TAVERNS[tavern].build(strict=True, **fields)
+
+
+@pytest.mark.parametrize("tavern", ["vibe", "silly", "smart", "template"])
+def test_parts_are_an_ordered_list_to_the_end(tavern: str) -> None:
+    """Texts stay between their pictures, marks and blocks of a provider where they stood, in every tavern."""
+    mark = {"cache_control": {"type": "ephemeral"}}
+    content = [
+        {"type": "text", "text": "First:"},
+        PICTURE,
+        {"type": "text", "text": "Second:", **mark},
+        PICTURE,
+        SEARCH_RESULT,
+    ]
+    asked: dict[str, Any] = {
+        "character": FLAT,
+        "history": [{"role": "user", "content": content}, {"role": "assistant", "content": "Yes."}],
+    }
+    plan = TAVERNS[tavern].build(**asked, model="claude-sonnet-4-5", dialect="anthropic")
+    sent = next(each["content"] for each in plan.to_request("anthropic").body["messages"] if each["role"] == "user")
+    assert [part["type"] for part in sent] == ["text", "image", "text", "image", "search_result"]
+    assert [part.get("text") for part in sent[:3:2]] == ["First:", "Second:"]
+    assert sent[2]["cache_control"] == mark["cache_control"]
+    others = plan.to_request("openai")
+    assert [part["type"] for part in others.body["messages"][-2]["content"]] == [
+        "text",
+        "image_url",
+        "text",
+        "image_url",
+    ]
+    assert any("search_result" in note.message for note in others.notes)
+
+
+@pytest.mark.parametrize(("field", "name"), [("position", "nowhere"), ("role", "boss")])
+def test_a_name_that_a_note_does_not_have(field: str, name: str) -> None:
+    """The error says which field of the note it is, and the nearest names."""
+    with pytest.raises(InnkeeperError, match=f"unknown {field} '{name}'") as caught:
+        TAVERNS["silly"].build(character=FLAT, message="hi", authors_note={"text": "AN", field: name})
+    assert caught.value.where is not None
+    assert caught.value.where.path == f"authors_note.{field}"

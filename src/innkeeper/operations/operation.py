@@ -36,6 +36,9 @@ from innkeeper.prompt.typed.json_schema import json_schema
 from innkeeper.prompt.typed.misfit import Misfit
 from innkeeper.prompt.typed.once import convert
 
+StoredText = Annotated[str, msgspec.Meta(extra_json_schema={"pattern": r"^[^\u0000]*$"})]
+"""A text that goes into the database, which holds no U+0000: the store refuses it, and the documents say so."""
+
 S = TypeVar("S", bound=msgspec.Struct)
 Request = TypeVar("Request")
 Reply = TypeVar("Reply")
@@ -109,7 +112,7 @@ class Operation(msgspec.Struct, Generic[Request, Reply], frozen=True, dict=True)
         if self.whole:
             rest = {key: value for key, value in body.items() if key not in self.names or key == self.whole}
             body = {**{key: value for key, value in body.items() if key not in rest}, self.whole: rest}
-        return read_body(self.request, body, self.aliases, self.beneath, lax=lax or self.lax)
+        return read_body(self.request, body, self.aliases, self.beneath, lax=lax or self.lax, empty_is_absent=self.lax)
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -178,12 +181,16 @@ def read_body(
     beneath: str = "",
     *,
     lax: bool = False,
+    empty_is_absent: bool | None = None,
 ) -> S:
     """A struct in a JSON object. Null is left out; keys that no field names are ignored, unless the struct forbids them.
+
+    An empty text counts as absent where a field is a text, and with ``empty_is_absent`` (as ``lax`` where left out) in any.
 
     Raises `UsageError` with the path of the first field that does not fit.
     """
     values: dict[str, Any] = {}
+    absent = lax if empty_is_absent is None else empty_is_absent
     nested, inner = _nested(kind, body, beneath)
     fields = _fields(kind)
     if kind.__struct_config__.forbid_unknown_fields:
@@ -199,8 +206,8 @@ def read_body(
                 value = nested.get(key)
             if field.default is UNSET and key in body:
                 value = value or ""  # a field that may be unset is taken away so
-            elif value is None or (value == "" and (lax or _is_text(field.type))):
-                continue  # an empty text counts as absent; where no text is expected it is an error
+            elif value is None or (value == "" and (absent or _is_text(field.type))):
+                continue
             values[field.name] = _converted(key, value, field.type, lax=lax)
             break
         if field.required and field.name not in values:

@@ -18,7 +18,7 @@ from msgspec import UNSET, Meta, UnsetType
 from innkeeper.gate.judgement import Judgement
 from innkeeper.library.memory import SCOPES, NewMemory
 from innkeeper.library.rows import MessageRow, StoredRow
-from innkeeper.operations.operation import Deleted, Operation, Row, RowList, listing_limit
+from innkeeper.operations.operation import Deleted, Operation, Row, RowList, StoredText, listing_limit
 from innkeeper.operations.scope import Scope
 from innkeeper.operations.tasks.opening import Opening, card_columns, opened
 from innkeeper.prompt.data import thaw
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=msgspec.Struct)
 T = TypeVar("T")
 
-MemoryTier = Annotated[str, Meta(extra_json_schema={"enum": [*SCOPES]})]
-"""How long something is remembered."""
+MemoryTier = Annotated[str, Meta(extra_json_schema={"enum": ["", *SCOPES]})]
+"""How long something is remembered; an empty text is none."""
 
 
 class CallerStore(NamedTuple):
@@ -110,13 +110,13 @@ class Pin(msgspec.Struct, frozen=True, kw_only=True):
 class BeginConversation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a new conversation is like; the same ``client_conversation_id``, or idempotency key, is the same conversation."""
 
-    character_id: str | None = None
-    user_character_id: str | None = None
-    conversation_type: str | None = None
+    character_id: StoredText | None = None
+    user_character_id: StoredText | None = None
+    conversation_type: StoredText | None = None
     memory_tier: MemoryTier | None = None
-    project_id: str | None = None
-    title: str | None = None
-    client_conversation_id: str | None = None
+    project_id: StoredText | None = None
+    title: StoredText | None = None
+    client_conversation_id: StoredText | None = None
 
 
 class ConversationId(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,12 +128,12 @@ class ConversationId(msgspec.Struct, frozen=True, kw_only=True):
 class ChangeConversation(ConversationId, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What changes of a conversation; an empty text takes something away."""
 
-    title: str | UnsetType = UNSET
-    status: str | UnsetType = UNSET
-    memory_tier: str | UnsetType = UNSET
-    current_location: str | UnsetType = UNSET
-    user_character_id: str | UnsetType = UNSET
-    project_id: str | UnsetType = UNSET
+    title: StoredText | UnsetType = UNSET
+    status: StoredText | UnsetType = UNSET
+    memory_tier: MemoryTier | UnsetType = UNSET
+    current_location: StoredText | UnsetType = UNSET
+    user_character_id: StoredText | UnsetType = UNSET
+    project_id: StoredText | UnsetType = UNSET
 
 
 class ListMessages(ConversationId, frozen=True, kw_only=True):
@@ -264,16 +264,16 @@ class Remember(Pin, frozen=True, kw_only=True):
     """Something to remember in a conversation."""
 
     conversation_id: str
-    content: str
+    content: StoredText
     scope: MemoryTier | None = None
-    kind: str = "fact"
+    kind: StoredText = "fact"
 
 
 class ListMemories(ListRows, frozen=True, kw_only=True):
     """Which memories to list: all, or those of one conversation or character."""
 
     scope: MemoryTier | None = None
-    scope_id: str | None = None
+    scope_id: StoredText | None = None
 
 
 class MemoryKey(msgspec.Struct, frozen=True, kw_only=True):

@@ -25,9 +25,8 @@ from innkeeper.content.templates import ContextTemplate, InstructTemplate, Syste
 from innkeeper.prompt import BuildRequest, Message, UsageError
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.data import EMPTY
-from innkeeper.prompt.errors import ConfigError, Where
+from innkeeper.prompt.errors import ConfigError, UnknownNameError, Where
 from innkeeper.prompt.message import ROLES
-from innkeeper.prompt.run.extensions import InjectionPosition
 from innkeeper.prompt.text import kind_of, scalar_text
 from innkeeper.prompt.typed.once import convert
 
@@ -270,7 +269,7 @@ NOTE_KEYS: Final[Mapping[str, str]] = {
 }
 """SillyTavern's keys for the note of a chat, and the fields of ours."""
 
-_NOTE_POSITIONS: Final = {InjectionPosition.AFTER: 0, InjectionPosition.CHAT: 1, InjectionPosition.BEFORE: 2}
+_NOTE_POSITIONS: Final = {"after": 0, "in_prompt": 0, "chat": 1, "in_chat": 1, "before": 2, "before_prompt": 2}
 _NOTE_ROLES: Final = {"system": 0, "user": 1, "assistant": 2}
 
 _CARD_TEXTS: Final = (
@@ -369,7 +368,7 @@ def preset_of(value: Any) -> Preset | None:
 def note_of(value: Any) -> AuthorsNote:
     """The author's note: an `AuthorsNote`, its text, or its fields; position and role by SillyTavern's number or by name.
 
-    Fields that a note does not have are left out. Raises `ConfigError`, and `UnknownNameError` for an unknown position.
+    Fields that a note does not have are left out. Raises `ConfigError`, and `UnknownNameError` for an unknown position or role.
     """
     if isinstance(value, AuthorsNote):
         return value
@@ -380,14 +379,22 @@ def note_of(value: Any) -> AuthorsNote:
     fields = {
         key: item for key, item in (value or {}).items() if key in AuthorsNote.__struct_fields__ and item is not None
     }
-    if isinstance(fields.get("position"), str) and not fields["position"].strip().lstrip("-").isdecimal():
-        fields["position"] = _NOTE_POSITIONS.get(InjectionPosition.of(fields["position"]), fields["position"])
-    if isinstance(role := fields.get("role"), str):
-        fields["role"] = _NOTE_ROLES.get(role.strip().lower(), role)
+    for field, known in (("position", _NOTE_POSITIONS), ("role", _NOTE_ROLES)):
+        name = fields.get(field)
+        if isinstance(name, str) and not name.strip().lstrip("-").isdecimal():
+            fields[field] = _number_of(name, field, known)
     try:
         return convert(fields, AuthorsNote, strict=False)
     except (msgspec.ValidationError, UnicodeError) as error:
         raise ConfigError(f"authors_note: {error}", where=Where(asset="settings", path="authors_note")) from error
+
+
+def _number_of(name: str, field: str, known: Mapping[str, int]) -> int:
+    """SillyTavern's number for the name of a position or role. Raises `UnknownNameError`."""
+    number = known.get(name.strip().lower())
+    if number is None:
+        raise UnknownNameError(field, name, known, where=Where(asset="settings", path=f"authors_note.{field}"))
+    return number
 
 
 def _member(item: Any) -> Member:

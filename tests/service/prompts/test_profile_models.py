@@ -209,7 +209,7 @@ def test_a_plan_is_looked_at(inn: Make) -> None:
     """The number of a plan leads to its explanation, until the profile changes."""
     house = inn()
     _, answer = house.ask("Is the reef safe?")
-    turn = house.models.plans.get("me", answer.headers["x-innkeeper-plan"].removeprefix(PLAN_PATH))
+    turn = asyncio.run(house.models.plans.get("me", answer.headers["x-innkeeper-plan"].removeprefix(PLAN_PATH)))
     asked = Request(TURN, PLANS, turn.digest, body=turn.task)
     reply = house.workers.gateway.answer(asked)
     told = json.loads(reply.body)

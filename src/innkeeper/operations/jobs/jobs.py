@@ -67,7 +67,7 @@ class ListJobs(msgspec.Struct, frozen=True, kw_only=True):
     """Which jobs to list: so many at most, or those in one state."""
 
     limit: int = 50
-    state: str = ""
+    state: Annotated[str, Meta(extra_json_schema={"enum": ["", *JobState]})] = ""
 
 
 class JobResult(JobNumber, frozen=True, kw_only=True):

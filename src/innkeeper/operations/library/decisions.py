@@ -12,7 +12,7 @@ from msgspec import Meta
 from innkeeper.gate.gate import TextKind
 from innkeeper.gate.judgement import Judgement
 from innkeeper.library.prepare.request import PrepareRequest, tier_facts
-from innkeeper.operations.operation import Operation
+from innkeeper.operations.operation import Operation, StoredText
 from innkeeper.operations.scope import Scope
 from innkeeper.prompt.errors import UsageError, Where
 
@@ -31,16 +31,16 @@ class EvaluateTier(msgspec.Struct, frozen=True, kw_only=True):
 class ResolveTemplate(msgspec.Struct, frozen=True, kw_only=True):
     """What a template is asked for, such as ``enhancement`` or ``chat``, and the values that it is filled with."""
 
-    use_case: Annotated[str, Meta(min_length=1)]
-    job_type: str = ""
-    target_model: str = ""
-    target_family: str = ""
-    enhancer_model: str = ""
-    enhancer_family: str = ""
-    label: str = ""
+    use_case: Annotated[StoredText, Meta(min_length=1)]
+    job_type: StoredText = ""
+    target_model: StoredText = ""
+    target_family: StoredText = ""
+    enhancer_model: StoredText = ""
+    enhancer_family: StoredText = ""
+    label: StoredText = ""
     text: str = ""
     negative: str = ""
-    generation_mode: str = ""
+    generation_mode: StoredText = ""
     content_mode: Any = None
     values: dict[str, Any] | None = None
     strict: bool = False

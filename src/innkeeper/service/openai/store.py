@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from innkeeper.lazy import require
-from innkeeper.prompt.data import parse_json, to_json
+from innkeeper.prompt.data import EMPTY, parse_json, to_json
 from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.message import Message, messages_of
 from innkeeper.service.rows import AskedRows
@@ -56,8 +56,20 @@ def input_items(response_id: str, items: Sequence[Any]) -> list[dict[str, Any]]:
 
 def _listed(item: Any) -> dict[str, Any]:
     fields = dict(item) if isinstance(item, Mapping) else {"role": "user", "content": str(item)}
-    content, kind = fields.get("content"), "output_text" if fields.get("role") == "assistant" else "input_text"
-    return {**fields, "content": [{"type": kind, "text": content}]} if isinstance(content, str) else fields
+    content, own = fields.get("content"), fields.get("role") == "assistant"
+    if isinstance(content, str):
+        content = [{"type": "output_text" if own else "input_text", "text": content}]
+    if not isinstance(content, (list, tuple)):
+        return fields
+    parts = [{**_REQUIRED.get(str(part.get("type")), EMPTY), **part} for part in content if isinstance(part, Mapping)]
+    return {**({"status": "completed"} if own else EMPTY), **fields, "content": parts}
+
+
+_REQUIRED: Final[Mapping[str, Mapping[str, Any]]] = {
+    "input_image": {"detail": "auto"},
+    "output_text": {"annotations": []},
+}
+"""Fields of parts that OpenAI always gives and a client may leave out."""
 
 
 class StoredResponse(msgspec.Struct, frozen=True, kw_only=True):

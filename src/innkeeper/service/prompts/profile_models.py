@@ -148,7 +148,7 @@ class ProfileModels:
             return after.text
 
         await keep(made.state)
-        number = self.plans.put(caller, StoredTurn(packed, made.digest))
+        number = await self.plans.put(caller, StoredTurn(packed, made.digest))
         sent = ModelRequest(model=route.model, content=made.content, stream=request.stream, notes=notes)
         answer = await self._routes.ask(route, sent, profile=request.model)
         known = "continued" if task.state else "new"

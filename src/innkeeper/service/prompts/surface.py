@@ -9,7 +9,7 @@ import msgspec
 from starlette.requests import Request as WebRequest
 from starlette.responses import Response
 
-from innkeeper.conversation.state import ConversationState, StateStore
+from innkeeper.conversation.state import ConversationState
 from innkeeper.gate.judgement import Judgement
 from innkeeper.inference.routing.models import AnyOf, Models, RouteModels
 from innkeeper.inference.routing.route import Routes
@@ -37,6 +37,7 @@ from innkeeper.service.web import json_body, ticket_of
 from innkeeper.taverns.profiles.opened import Profiles
 
 if TYPE_CHECKING:
+    from innkeeper.library.log.conversation_states import ConversationStates
     from innkeeper.service.prompts.stored_profiles import StoredFolders
 
 
@@ -72,9 +73,12 @@ class PromptSurface:
         there = Profiles(settings.profiles, settings.profile_folder)
         if stored is not None:
             stored.changed = there.refresh
-        self._profiles = ProfileModels(
-            there, self.models, pool, states=_states(settings), plans=self.plans, stored=stored
-        )
+        states = _states(settings)
+        if settings.states == "database":
+            from innkeeper.library.log.stored_responses import StoredResponses
+
+            self.plans = PlanStore(rows=StoredResponses(states.db))
+        self._profiles = ProfileModels(there, self.models, pool, states=states, plans=self.plans, stored=stored)
         self.models = AnyOf(self._profiles, self.models)
 
     def pages(self) -> PageTable:
@@ -150,7 +154,7 @@ class PromptSurface:
 
     async def _plan(self, web: WebRequest) -> Response:
         try:
-            turn = self.plans.get(ticket_of(web).caller, web.path_params["number"])
+            turn = await self.plans.get(ticket_of(web).caller, web.path_params["number"])
         except InnkeeperError as error:
             return response(refusal(PREFIX, error))
         return await self._answered(web, Request(TURN, PLANS, turn.digest, lower_headers(web.scope), turn.task))
@@ -181,7 +185,7 @@ def _state(source: PromptSource) -> bytes | None:
     return ConversationState.from_json(to_json(source.state, sort=False)).to_json()
 
 
-def _states(settings: Settings) -> StateStore:
+def _states(settings: Settings) -> ConversationStates:
     """Where conversations are kept between turns. Raises `DatabaseError`, and `UnavailableError` without the library's extra."""
     require("sqlalchemy")
     from innkeeper.library.db.engine import Database

@@ -29,7 +29,7 @@ from innkeeper.taverns.silly.environment import chat_of, environment_of
 from innkeeper.taverns.silly.expansion import Expander, Pieces
 from innkeeper.taverns.silly.extensions.recall import NOTHING, Search, recall, search_of, shortened
 from innkeeper.taverns.silly.inputs import SillyInputs, inputs_with, read_inputs
-from innkeeper.taverns.silly.lines.line import Line, spoken_lines
+from innkeeper.taverns.silly.lines.line import Line, note_blocks, spoken_lines
 from innkeeper.taverns.silly.lines.media import MediaRoom
 from innkeeper.taverns.silly.lines.typed import bias_text, chat_lines, expanded, shown_lines, untagged
 from innkeeper.taverns.silly.lore import read_carry
@@ -129,6 +129,8 @@ class OpeningStages:
 
     def _scripts(self) -> None:
         self.sent = shown_lines(self.inputs, self.lines)
+        if self.inputs.is_text:
+            note_blocks(self.state, self.sent)
         if self.scripts is not None:
             self.sent = self.scripts.of_chat(self.sent, self.inputs, self.expand)
         self.search = search_of(self.state, self.inputs, self.sent, self.expand)

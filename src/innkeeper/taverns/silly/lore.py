@@ -132,6 +132,19 @@ def note_due(scene: Scene) -> bool:
     return count > 0 and count % interval == 0
 
 
+def _note_waiting(state: State, scene: Scene) -> None:
+    """Say of a note that is not in this turn when it is."""
+    interval = scene.inputs.note.interval
+    if scene.inputs.note.text and not note_due(scene):
+        when = (
+            f"it comes every {interval} of the user's messages"
+            if interval > 0
+            else f"an interval of {interval} is never"
+        )
+        where = Where(asset="request", path="authors_note.interval")
+        state.note(NoteKind.IGNORED, f"the author's note is left out: {when}", where=where)
+
+
 def note_text(scene: Scene) -> str:
     """The note's text with the character's own note in its place; empty when it is not due."""
     if not note_due(scene):
@@ -230,6 +243,7 @@ def run(state: State, _config: NoConfig) -> None:
         }
     )
     _warn_of_forced(state, lore)
+    _note_waiting(state, scene)
     result, texts = results[0], made[0]
     state.result.lore = replace(result, unplaced=partial(_unplaced, scene))
     state.result.outlets.clear()

@@ -17,7 +17,7 @@ from innkeeper.content.preset import NamesBehavior
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.block import Block
 from innkeeper.prompt.bounded_cache import BoundedCache
-from innkeeper.prompt.data import FrozenDict, freeze
+from innkeeper.prompt.data import EMPTY, FrozenDict, freeze
 from innkeeper.prompt.run.state import State
 from innkeeper.taverns.assets import assets_of
 from innkeeper.taverns.silly.cache_friendly import Cut, is_before
@@ -211,6 +211,7 @@ def _spoken(scene: Scene, line: Line, text: Pieces | str) -> list[Block]:
         id=f"history-{line.index}",
         name=field_name(scene.inputs, line),
         attachments=line.attachments,
+        message_metadata=FrozenDict(parts=line.parts) if line.parts else EMPTY,
         origin=line.origin,
     )
     if line.scripts:
@@ -228,7 +229,8 @@ def _tool_blocks(line: Line, text: Pieces) -> list[Block]:
         bundle=f"tools:{line.index}",
         origin=line.origin,
     )
-    calls = form("assistant", text, message_metadata=freeze({"tool_calls": line.tool_calls, **line.beside}))
+    facts = {"tool_calls": line.tool_calls, **line.beside, **({"parts": line.parts} if line.parts else {})}
+    calls = form("assistant", text, message_metadata=freeze(facts))
     results = [
         form("tool", content or NO_RESULT, message_metadata=FrozenDict(tool_call_id=key))
         for key, content in line.tool_results

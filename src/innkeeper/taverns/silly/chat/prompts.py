@@ -21,6 +21,7 @@ from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.run.extensions import InjectionPosition
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
+from innkeeper.prompt.text import shorten
 from innkeeper.taverns.silly.expansion import Pieces, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.injection import (
     KNOWN_FIRST,
@@ -74,6 +75,9 @@ def _run_entries(state: State, _config: NoConfig) -> None:
         else [(item.identifier, item.enabled) for item in order]
     )
     items = {item.identifier: item for item in reversed(preset.prompts)}
+    if unlisted := [name for name, item in items.items() if strip(item.content) and name not in dict(named)]:
+        message = f"preset: no order lists the prompts {shorten(', '.join(unlisted), 200)}: they have no effect"
+        state.note(NoteKind.IGNORED, message, data={"input": "preset.prompts", "prompts": tuple(unlisted)})
     turns: dict[str, PromptTurn] = {}
     listed: list[PromptTurn] = []
     for identifier, enabled in named:

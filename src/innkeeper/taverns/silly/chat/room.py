@@ -212,12 +212,17 @@ def tokens_of(block: Block, count: Callable[[Mapping[str, Any]], int]) -> int:
 
 
 def counted(block: Block) -> dict[str, Any]:
-    """What is counted of a message: role, content, and name and tool calls when it has some; not the id a result answers to."""
+    """What is counted of a message: role, content, and name and tool calls when it has some; not the id a result answers to.
+
+    Of a list of parts what the content has not: blocks that only their provider reads.
+    """
     facts: dict[str, Any] = {"role": block.role, "content": block.content}
     if block.name:
         facts["name"] = block.name
     if block.message_metadata:
-        facts |= {key: value for key, value in block.message_metadata.items() if key != "tool_call_id"}
+        facts |= {key: value for key, value in block.message_metadata.items() if key not in ("tool_call_id", "parts")}
+        blocks = [part["block"] for part in block.message_metadata.get("parts") or () if "block" in part]
+        facts |= {"parts": blocks} if blocks else {}
     return facts
 
 

@@ -61,6 +61,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The titles of the regex scripts that have rewritten the text."""
     beside: Mapping[str, Any] = EMPTY
     """The data that its provider wants back with tool calls, unchanged."""
+    parts: tuple[Mapping[str, Any], ...] = ()
+    """The order of its parts, and blocks that only their provider reads, where a list of parts says so."""
     shown: str = ""
     """The text that an application shows for tool calls; sent only if the line is continued."""
 
@@ -99,8 +101,15 @@ def line_of(message: Message, index: int, *, user: str, char: str) -> Line:
         media=media_of(extra, message.attachments) if extra or message.attachments else None,
         tool_calls=message.tool_calls,
         beside=freeze({name: facts[name] for name in BESIDE_CALLS if name in facts}) if message.tool_calls else EMPTY,
+        parts=_parts(facts.get("parts")),
         shown=str(facts.get("shown") or ""),
     )
+
+
+def _parts(value: Any) -> tuple[Mapping[str, Any], ...]:
+    """The parts of a message without thoughts, which stand in its text or beside its calls."""
+    listed = value if isinstance(value, (list, tuple)) else ()
+    return tuple(part for part in listed if isinstance(part, Mapping) and part.get("type") != "reasoning")
 
 
 def _reasoning(value: Any) -> str:
@@ -145,6 +154,15 @@ def spoken_lines(lines: Iterable[Line]) -> Iterator[Line]:
         for line in lines
         if not line.tool_calls or line.text or line.attachments
     )
+
+
+def note_blocks(state: State, lines: Iterable[Line]) -> None:
+    """Note that blocks among the lines which only their provider reads, if any, have no place in a text prompt."""
+    indices = tuple([line.index for line in lines if any(part.get("type") == "other" for part in line.parts)])
+    if indices:
+        message = f"{len(indices)} of the chat's lines have blocks of a provider: a text prompt has no place for them"
+        where = Where(asset="history", path=f"[{indices[0]}]")
+        state.note(NoteKind.IGNORED, message, where=where, data={"input": "history.parts", "lines": indices})
 
 
 def note_calls(state: State, lines: Iterable[Line], why: str, hint: str | None = None) -> None:
