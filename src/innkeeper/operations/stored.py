@@ -211,8 +211,13 @@ def change_conversation(request: ChangeConversation, mine: CallerStore) -> Row:
     """Change a conversation."""
     changes = {name: value for name, value in msgspec.structs.asdict(request).items() if value is not UNSET}
     key = changes.pop("conversation_id")
-    Opening(memory_tier=changes.get("memory_tier") or None)
+    changes = {name: value or _EMPTIED.get(name, value) for name, value in changes.items()}
+    Opening(memory_tier=changes.get("memory_tier"))
     return _conversation(mine.conversations.update(key, changes))
+
+
+_EMPTIED: Final = {"memory_tier": SCOPES[0], "status": "active"}
+"""What stands in these columns where they are emptied: what a new conversation has."""
 
 
 @_stored
@@ -273,7 +278,7 @@ class ListMemories(ListRows, frozen=True, kw_only=True):
     """Which memories to list: all, or those of one conversation or character."""
 
     scope: MemoryTier | None = None
-    scope_id: StoredText | None = None
+    scope_id: str | None = None
 
 
 class MemoryKey(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,8 +1,12 @@
 """A foreign wire's required fields keep the wire's types, and each call stays by itself."""
 
+import pytest
+
 from innkeeper.inference.adapters.registry import ADAPTERS
-from innkeeper.inference.response.events import CallDelta, Finished, ModelEvent, ReasoningDelta, TextDelta
+from innkeeper.inference.response.events import CallDelta, Finished, ModelEvent, ReasoningDelta, TextDelta, UsageReport
 from innkeeper.inference.response.fold import ResponseFold, response_of
+from innkeeper.inference.response.response import Usage
+from innkeeper.inference.response.views.chat import CHAT
 from innkeeper.inference.response.views.messages import MESSAGES
 from innkeeper.inference.response.views.responses import RESPONSES
 
@@ -17,6 +21,31 @@ def test_figures_of_messages_are_whole_numbers() -> None:
     )
     figures = [(usage["input_tokens"], usage["output_tokens"]) for usage in (data["message"]["usage"], whole["usage"])]
     assert figures == [(0, 0), (0, 1)]
+
+
+PARTLY: list[tuple[dict[str, int], tuple[int, int] | None]] = [
+    ({}, None),
+    ({"total_tokens": 9}, None),
+    ({"output_tokens": 4, "total_tokens": 9}, (5, 4)),
+    ({"input_tokens": 5}, (5, 0)),
+    ({"input_tokens": 5, "output_tokens": 4}, (5, 4)),
+]
+
+
+@pytest.mark.parametrize(("told", "figures"), PARTLY, ids=[str(told) for told, _ in PARTLY])
+def test_usage_has_the_types_of_the_wire(told: dict[str, int], figures: tuple[int, int] | None) -> None:
+    """What a provider tells in part is whole numbers for clients of OpenAI's protocols, or null as a whole."""
+    types = pytest.importorskip("openai.types")
+    events: list[ModelEvent] = [TextDelta(text="a"), UsageReport(usage=Usage(**told)), Finished(reason="stop")]
+    response = response_of(events, response_id="r", model="m", created=0)
+    chat, whole = CHAT.whole(response)["usage"], RESPONSES.whole(response)["usage"]
+    if figures is None:
+        assert (chat, whole) == (None, None)
+        return
+    read = types.CompletionUsage.model_validate(chat)
+    assert (read.prompt_tokens, read.completion_tokens) == figures
+    read = types.responses.ResponseUsage.model_validate(whole)
+    assert (read.input_tokens, read.output_tokens) == figures
 
 
 def test_thoughts_of_other_protocols_are_the_summary() -> None:

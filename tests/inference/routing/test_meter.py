@@ -79,6 +79,25 @@ def test_what_was_never_asked_for_costs_nothing() -> None:
     assert booked() == []
 
 
+@pytest.mark.parametrize(
+    ("told", "usage", "estimated"),
+    [
+        (Usage(total_tokens=9), Usage(input_tokens=11, output_tokens=1, total_tokens=12), True),
+        (Usage(input_tokens=5), Usage(input_tokens=5, output_tokens=1), True),
+        (Usage(output_tokens=4, total_tokens=9), Usage(input_tokens=5, output_tokens=4, total_tokens=9), False),
+    ],
+    ids=["a total alone", "the prompt alone", "the answer and the total"],
+)
+def test_what_is_told_in_part_is_not_free(told: Usage, usage: Usage, estimated: bool) -> None:
+    """What lacks follows from the total, else it is estimated, and marked: a price never counts it as nothing."""
+    (line,) = booked(TextDelta(text="Aye."), UsageReport(usage=told))
+    assert (line[0].input_tokens, line[0].output_tokens, line[2]) == (
+        usage.input_tokens,
+        usage.output_tokens,
+        estimated,
+    )
+
+
 ATTEMPT = Pricing("auto", "there/big", Price(input=1e6, output=2e6).of_usage, Usage(input_tokens=5, output_tokens=7))
 
 

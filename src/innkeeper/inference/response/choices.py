@@ -16,7 +16,7 @@ import msgspec
 from innkeeper.inference.response.events import ModelEvent
 from innkeeper.inference.response.fold import ResponseFold
 from innkeeper.inference.response.response import ModelResponse, Usage
-from innkeeper.inference.response.views.chat import DONE, envelope, usage_dict
+from innkeeper.inference.response.views.chat import DONE, envelope, wire_usage
 from innkeeper.inference.response.views.view import ErrorFacts, ServerEvent, StreamView, View, noted
 
 _WAITING: Final = 64
@@ -70,7 +70,7 @@ class ChoicesView:
         """All of them at once."""
         bodies = [self._view.whole(response) for response in responses]
         choices = [{**choice, "index": at} for at, body in enumerate(bodies) for choice in body["choices"]]
-        usage = usage_dict(summed([response.usage for response in responses]))
+        usage = wire_usage(summed([response.usage for response in responses]))
         notes = dict.fromkeys(note for response in responses for note in self._view.left_out(response))
         head = {name: value for name, value in bodies[0].items() if name != "innkeeper"}
         return noted({**head, "choices": choices, "usage": usage}, [*notes])
@@ -102,7 +102,7 @@ class ChoicesStream:
         """What all of them took, where that was asked for, and the last word."""
         if not self._include_usage:
             return [DONE]
-        usage = usage_dict(self.fold.response().usage)
+        usage = wire_usage(self.fold.response().usage)
         return [ServerEvent({**self._head, "choices": [], "usage": usage}), DONE]
 
     def fail(self, error: ErrorFacts) -> list[ServerEvent]:

@@ -45,6 +45,25 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
             "total_tokens": total,
         }
 
+    def whole(self, guess: Usage | None = None) -> Usage | None:
+        """With the prompt's and the answer's tokens: of one that is not told what the total leaves, else the guess, else 0.
+
+        None where neither is told.
+        """
+        read, written, other = self.input_tokens, self.output_tokens, guess or Usage()
+        if read is None and written is None:
+            return None
+        if read is None:
+            read = other.input_tokens or 0 if self.total_tokens is None else max(0, self.total_tokens - (written or 0))
+        if written is None:
+            written = other.output_tokens or 0 if self.total_tokens is None else max(0, self.total_tokens - read)
+        return msgspec.structs.replace(self, input_tokens=read, output_tokens=written)
+
+    @property
+    def tells_both(self) -> bool:
+        """Whether the prompt's and the answer's tokens are told, or follow from the total."""
+        return sum(figure is not None for figure in (self.input_tokens, self.output_tokens, self.total_tokens)) > 1
+
     def updated(self, report: Usage) -> Usage:
         """Return the figures that are known with a later report, which replaces those that it has."""
         return msgspec.structs.replace(self, **_known(**msgspec.structs.asdict(report)))

@@ -95,7 +95,7 @@ def metered(events: AsyncGenerator[ModelEvent], meter: Meter | None, call: Meter
 async def _booked(events: AsyncGenerator[ModelEvent], meter: Meter, call: MeteredCall) -> AsyncGenerator[ModelEvent]:
     """Pass the events of an answer on, and book its usage when it ends, also where it is closed in the middle.
 
-    Without a report of the provider's the usage is estimated at four bytes a token. An attempt of a router that ends before its
+    What the provider does not report is estimated at four bytes a token. An attempt of a router that ends before its
     first event has used its estimate, unless it is known that no model has worked.
     """
     total, free = _UsageTotal(), False
@@ -111,13 +111,16 @@ async def _booked(events: AsyncGenerator[ModelEvent], meter: Meter, call: Metere
         usage, pricing = total.usage, call.pricing
         if not total.began:
             usage = Usage() if free or pricing is None else pricing.estimate
-        elif not total.reported:
-            usage = estimated_usage(call.sent_bytes, total.received)
+        elif not usage.tells_both:
+            guess = estimated_usage(call.sent_bytes, total.received)
+            usage = usage.whole(guess) or guess
+        else:
+            usage = usage.whole() or usage
         if usage != Usage():
             cost = _reported_cost(total.facts)
             if cost is None and pricing is not None and pricing.cost is not None:
                 cost = pricing.cost(usage)
-            meter.book(call, usage, cost, estimated=not total.reported, finish=total.finish)
+            meter.book(call, usage, cost, estimated=not total.usage.tells_both, finish=total.finish)
 
 
 class _UsageTotal:
@@ -126,11 +129,6 @@ class _UsageTotal:
     def __init__(self) -> None:
         self.usage, self.facts = Usage(), EMPTY
         self.received, self.finish, self.began = 0, "", False
-
-    @property
-    def reported(self) -> bool:
-        """Whether the provider has reported the usage."""
-        return self.usage != Usage()
 
     def add(self, event: ModelEvent) -> None:
         """Count one event."""

@@ -240,7 +240,7 @@ class _RunningAttempt:
 
     def _seen(self, event: ModelEvent) -> ModelEvent:
         if isinstance(event, UsageReport):
-            self.usage = event.usage
+            self.usage = (self.usage or Usage()).updated(event.usage)
         return event
 
     async def fail(self, error: BaseException) -> None:
@@ -275,9 +275,8 @@ def _cards(deployments: Iterable[Deployment]) -> tuple[ModelCard, ...]:
 
 
 def _cost(one: Deployment, usage: Usage | None) -> float | None:
-    if one.price is None or usage is None or usage.input_tokens is None:
-        return None
-    return one.price.of_usage(usage)
+    known = None if usage is None else usage.whole()
+    return None if one.price is None or known is None else one.price.of_usage(known)
 
 
 def _pricing(one: Deployment, attempts: RouteAttempts, name: str) -> Pricing:

@@ -58,7 +58,7 @@ class ChatView(View):
         message |= {**thoughts, **({"tool_calls": calls} if calls else {}), **_at_the_end(response)}
         logprobs = _logprobs(response)
         choice = {"index": 0, "message": message, "logprobs": logprobs, "finish_reason": finish_reason(response)}
-        body = {**_head(response, "chat.completion"), "choices": [choice], "usage": usage_dict(response.usage)}
+        body = {**_head(response, "chat.completion"), "choices": [choice], "usage": wire_usage(response.usage)}
         return noted(body, self.left_out(response))
 
     def stream(self, fold: ResponseFold, *, include_usage: bool = False) -> StreamView:
@@ -106,7 +106,7 @@ class _Chunks(StreamView):
         events = [self._chunk(last)] if last else []
         events.append(ServerEvent(noted(head, CHAT.left_out(response))))
         if self._usage:
-            usage: dict[str, Any] = {"choices": [], "usage": usage_dict(response.usage)}
+            usage: dict[str, Any] = {"choices": [], "usage": wire_usage(response.usage)}
             events.append(ServerEvent({**_head(response, _CHUNK), **usage}))
         return [*events, DONE]
 
@@ -215,6 +215,11 @@ def usage_dict(usage: Usage | None) -> dict[str, Any] | None:
         "prompt_tokens_details": known["input_tokens_details"],
         "completion_tokens_details": known["output_tokens_details"],
     }
+
+
+def wire_usage(usage: Usage | None) -> dict[str, Any] | None:
+    """Usage as clients of completions read it: three whole numbers, or null."""
+    return usage_dict(None if usage is None else usage.whole())
 
 
 def envelope(error: ErrorFacts) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from innkeeper.inference.response.events import ModelEvent, RefusalDelta, TextDelta
 from innkeeper.inference.response.fold import ResponseFold
 from innkeeper.inference.response.response import MessageItem, ModelResponse, RefusalPart
-from innkeeper.inference.response.views.chat import DONE, envelope, finish_reason, usage_dict
+from innkeeper.inference.response.views.chat import DONE, envelope, finish_reason, wire_usage
 from innkeeper.inference.response.views.view import (
     ErrorFacts,
     ServerEvent,
@@ -25,7 +25,7 @@ class CompletionView(View):
     def whole(self, response: ModelResponse) -> dict[str, Any]:
         """A ``text_completion``."""
         body = _body(response.id, response.created, response.model, _text(response), finish_reason(response))
-        return noted({**body, "usage": usage_dict(response.usage)}, self.left_out(response))
+        return noted({**body, "usage": wire_usage(response.usage)}, self.left_out(response))
 
     def stream(self, fold: ResponseFold, *, include_usage: bool = False) -> StreamView:
         """The same object again and again, each with a piece of the text."""
@@ -56,7 +56,7 @@ class _Pieces(StreamView):
         last = {**self._piece("", finish_reason(response)), **self._usage}
         events = [ServerEvent(noted(last, COMPLETION.left_out(response)))]
         if self._usage:
-            usage: dict[str, Any] = {"choices": [], "usage": usage_dict(response.usage)}
+            usage: dict[str, Any] = {"choices": [], "usage": wire_usage(response.usage)}
             events.append(ServerEvent({**self._piece("", None), **usage}))
         return [*events, DONE]
 

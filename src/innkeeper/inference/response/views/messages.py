@@ -56,7 +56,7 @@ class MessagesView(View):
         """A ``message``."""
         content = [block for item in response.output for block in _blocks(item)]
         body = {**_head(response.id, response.model), "content": content, **_stop(response)}
-        return noted({**body, "usage": usage_dict(response.usage or response.estimate)}, self.left_out(response))
+        return noted({**body, "usage": usage_dict(_told(response) or response.estimate)}, self.left_out(response))
 
     def stream(self, fold: ResponseFold, *, include_usage: bool = False) -> StreamView:
         """From ``message_start`` to ``message_stop``."""
@@ -76,7 +76,7 @@ class MessagesView(View):
             *others(response),
             *(
                 []
-                if response.usage
+                if _told(response)
                 else ["the provider reports no usage: its figures are estimates, four bytes a token"]
             ),
         ]
@@ -107,7 +107,7 @@ class _MessageEvents(StreamView):
     def end(self) -> list[ServerEvent]:
         rest = [sent for each in self._order.end() for sent in self._take(each)]
         response = self.fold.response()
-        head = {"delta": _stop(response), "usage": usage_dict(response.usage or response.estimate)}
+        head = {"delta": _stop(response), "usage": usage_dict(_told(response) or response.estimate)}
         last = ServerEvent(noted({"type": "message_delta", **head}, MESSAGES.left_out(response)), "message_delta")
         return [*rest, *self._closed(), last, _event("message_stop")]
 
@@ -219,6 +219,11 @@ def _stop(response: ModelResponse) -> dict[str, Any]:
     if reason == "end_turn" and (response.calls or matched):
         reason = "tool_use" if response.calls else "stop_sequence"
     return {"stop_reason": reason, "stop_sequence": matched if reason == "stop_sequence" else None}
+
+
+def _told(response: ModelResponse) -> Usage | None:
+    """The figures of an answer, where its provider tells them."""
+    return None if response.usage is None else response.usage.whole()
 
 
 def usage_dict(usage: Usage | None) -> dict[str, int | None]:

@@ -38,7 +38,7 @@ class ResponsesView(View):
     def whole(self, response: ModelResponse) -> dict[str, Any]:
         """OpenAI's Responses object, with ``created``, ``finish_reason`` and ``provider`` beside it."""
         output = tuple([_summarised(item, response.id) for item in response.output])
-        return msgspec.structs.replace(response, output=output).to_dict()
+        return _wire(msgspec.structs.replace(response, output=output))
 
     def stream(self, fold: ResponseFold, *, include_usage: bool = False) -> StreamView:
         """The whole sequence, from ``response.created`` to ``response.completed`` or how else it ends."""
@@ -50,6 +50,16 @@ class ResponsesView(View):
 
 
 RESPONSES: Final = ResponsesView()
+
+
+def _wire(response: ModelResponse) -> dict[str, Any]:
+    """A response as clients read it: its usage has whole numbers, those of its details too, or is null."""
+    known = None if response.usage is None else response.usage.whole()
+    if known is None:
+        return {**response.to_dict(), "usage": None}
+    details = {name: getattr(known, name) or 0 for name in ("cached_tokens", "cache_write_tokens", "reasoning_tokens")}
+    usage = msgspec.structs.replace(known, **details)
+    return msgspec.structs.replace(response, usage=usage).to_dict()
 
 
 def _summarised(item: OutputItem, response_id: str) -> OutputItem:
@@ -87,7 +97,7 @@ class _Events(StreamView):
         rest = [sent for each in self._order.end() for sent in self._take(each)]
         response = self.fold.response(error)
         closed = [] if self._item is None else self._close(response.output[-1])
-        return [*rest, *closed, self._event(f"response.{response.status}", response=response.to_dict())]
+        return [*rest, *closed, self._event(f"response.{response.status}", response=_wire(response))]
 
     def _take(self, event: ModelEvent) -> list[ServerEvent]:
         if isinstance(event, ReasoningDelta):
