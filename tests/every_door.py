@@ -26,12 +26,16 @@ from innkeeper.budget import accounting
 from innkeeper.chat import Chat
 from innkeeper.cli.app.root import main
 from innkeeper.conversation import TurnInput, profile_turn
+from innkeeper.dialects.plan_payload import answer_limit
 from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.client import model_clients
 from innkeeper.inference.client.model_clients import client_options
 from innkeeper.inference.routing.models import RouteModels
 from innkeeper.inference.routing.route import Route, Routes
+from innkeeper.library.db.engine import Database
+from innkeeper.library.models.stores import ProviderStore, ToolStore
+from innkeeper.library.prompts import llm_factory
 from innkeeper.prompt import BuildRequest, Plan
 from innkeeper.service import Settings, create_app
 from innkeeper.service.guard.accounts import cost_of, read_prices
@@ -258,7 +262,8 @@ def opened_house(folder: Path) -> Iterator[House]:
     transport = httpx.MockTransport(house.answer)
     logger, handler = logging.getLogger("innkeeper.service"), Costs()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(model_clients, "client_options", lambda given: {**client_options(given), "transport": transport})
+        for module in (model_clients, llm_factory):
+            patch.setattr(module, "client_options", lambda given: {**client_options(given), "transport": transport})
         patch.setenv("INNKEEPER_API_KEY", "sk-lantern-0123456789")
         patch.setenv("INNKEEPER_LOGGING", "on")
         patch.setenv("INNKEEPER_HOME", str(folder / "home"))
@@ -474,6 +479,23 @@ def connect(house: House, name: str, model: str) -> Seen:
     """``PromptService/Run``: a tool of the library, never a profile."""
     house.post("/prompt.v1.PromptService/Run", {"tool_name": f"{name}-{model}", "input": CASES[name].message})
     return Seen(body=house.body())
+
+
+def connect_prompt(house: House, name: str, model: str) -> Seen:
+    """The prompt of a program, and its options, as the input of a tool that is asked over Connect."""
+    case, (provider, model_name) = CASES[name], MODELS[model]
+    profile = open_profile(house.profile(name, model))
+    route = route_of(model)
+    turn = TurnInput.of(case.messages, options=case.asked, tools=case.tools, model=route.model, dialect=route.dialect)
+    plan = profile_turn(profile, turn).plan
+    with Database.open(house.folder / "library.db") as db:
+        if provider not in {row.name for row in ProviderStore(db).list()}:
+            ProviderStore(db).put({"name": provider})
+        tool = {"name": f"tool-{name}-{model}", "provider": provider, "model": model_name}
+        ToolStore(db).put({**tool, "settings": {**plan.options, **answer_limit(plan)}})
+    asked = {"tool_name": tool["name"], "input": plan.to_messages("openai"), "tools": list(case.tools)}
+    house.post("/prompt.v1.PromptService/Run", asked)
+    return Seen(body=house.body(), price=house.costs[-1])
 
 
 def preview(house: House, name: str, model: str) -> Seen:

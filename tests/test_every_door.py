@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from tests.every_door import CASES, DOORS, MODELS, House, RefusedError, Seen, opened_house, python
+from tests.every_door import CASES, DOORS, MODELS, House, RefusedError, Seen, connect_prompt, opened_house, python
 
 
 class Difference(NamedTuple):
@@ -87,3 +87,11 @@ def test_every_door(house: House, door: str, name: str, model: str) -> None:
             DOORS[door](house, name, model)
         return
     assert DOORS[door](house, name, model).differs_from(programs(house, name, model)) == expected(door, name, model)
+
+
+@pytest.mark.parametrize(("name", "model"), [(name, model) for name in CASES if name != "text" for model in MODELS])
+def test_connect_sends_a_prompt_as_it_is(house: House, name: str, model: str) -> None:
+    """Connect knows no profiles; a prompt that is its input, with its options, is the body of a program, at its price."""
+    seen, own = connect_prompt(house, name, model), programs(house, name, model)
+    assert seen.body == own.body
+    assert seen.price in (None, own.price)

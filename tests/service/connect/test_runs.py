@@ -15,8 +15,9 @@ from innkeeper.library.db.engine import Database
 from innkeeper.library.models.stores import ToolStore
 from innkeeper.library.prompts.tool_config import LOCAL_TOOL
 from innkeeper.prompt.errors import ConfigError
-from innkeeper.service import Settings, create_app
+from innkeeper.service import Keys, Settings, create_app
 from innkeeper.service.connect.runs import Runs
+from innkeeper.service.guard.grants import Grant
 
 RUN = "/prompt.v1.PromptService/Run"
 
@@ -27,19 +28,25 @@ class Service:
     def __init__(self, client: TestClient, port: str) -> None:
         self._client, self._port = client, port
 
-    def http(self, request: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
+    def http(self, request: Mapping[str, Any], key: str = "") -> tuple[int, dict[str, Any]]:
         """Status and body."""
-        reply = self._client.post(RUN, json=request)
+        reply = self._client.post(RUN, json=request, headers={"x-api-key": key} if key else {})
         return reply.status_code, reply.json()
 
-    def grpc(self, request: Mapping[str, Any]) -> tuple[grpc.StatusCode, dict[str, Any]]:
+    def grpc(self, request: Mapping[str, Any], key: str = "") -> tuple[grpc.StatusCode, dict[str, Any]]:
         """Status and body."""
         with grpc.insecure_channel(self._port) as channel:
             call: Any = channel.unary_unary(RUN)
             try:
-                return grpc.StatusCode.OK, json.loads(call(json.dumps(request).encode(), timeout=120))
+                return grpc.StatusCode.OK, json.loads(
+                    call(json.dumps(request).encode(), timeout=120, metadata=_metadata(key))
+                )
             except grpc.RpcError as error:
                 return error.code(), {"message": error.details()}
+
+
+def _metadata(key: str) -> tuple[tuple[str, str], ...]:
+    return (("x-api-key", key),) if key else ()
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +84,30 @@ def test_failures(service: Service, tool: str, status: int, code: grpc.StatusCod
     request = {"tool_name": tool, "input": "hi"}
     assert service.http(request)[0] == status
     assert service.grpc(request)[0] is code
+
+
+@pytest.mark.parametrize("surface", ["http", "grpc"])
+def test_a_tool_is_charged_and_granted_as_a_route(tmp_path: Path, surface: str) -> None:
+    """What a tool's answer costs is the key's money, by the price of its name; a key of other routes may not ask it."""
+    other, poor, ports, path = "key-of-other-routes", "key-of-the-poor", list[str](), tmp_path / "library.db"
+    grants = {other: Grant(route=("inn",)), poor: Grant(spend=0.5)}
+    keys, prices = Keys(other, poor, grants=grants), ("echo=1000000,1000000",)
+    with EchoServer() as echo, Database.open(path) as db:
+        settings = {"provider": "vllm", "model": "m", "base_url": echo.base_url}
+        ToolStore(db).put({"name": "echo", "settings": settings})
+        app = create_app(
+            Settings(database=str(path), grpc_port=0, keys=keys, prices=prices, allow_hosts=("127.0.0.1",)),
+            grpc_ready=ports.append,
+        )
+        with TestClient(app, base_url="http://127.0.0.1") as client:
+            ask = getattr(Service(client, ports[0]), surface)
+            request = {"tool_name": "echo", "input": "Hello there"}
+            statuses = [ask(request, key)[0] for key in (other, poor, poor)]
+        assert statuses in (
+            [403, 200, 429],
+            [grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.OK, grpc.StatusCode.RESOURCE_EXHAUSTED],
+        )
+        assert len(echo.requests) == 1
 
 
 def test_an_address_is_the_operators(service: Service) -> None:

@@ -24,6 +24,7 @@ from innkeeper.inference.response.events import CallDelta, ModelEvent, Reasoning
 from innkeeper.inference.response.fold import ResponseFold
 from innkeeper.inference.response.response import ModelResponse
 from innkeeper.inference.response.views import legacy
+from innkeeper.inference.routing.meter import MeteredCall, admitted, metered
 from innkeeper.library.outside import MACHINE, Outside
 from innkeeper.library.prompts.llm_factory import LLM, LLMFactory
 from innkeeper.library.prompts.run_request import PromptRunRequest, tools_of
@@ -34,8 +35,13 @@ from innkeeper.prompt.note import Note
 
 
 class PreparedRun(msgspec.Struct, frozen=True, kw_only=True):
-    """A run before it is sent: the model, the body as it goes out, what the request says, and what could not be carried."""
+    """A run before it is sent: the model, the body as it goes out, what the request says, and what could not be carried.
 
+    ``tool`` and ``provider`` are the tool's, which is a route by its name for whoever is charged.
+    """
+
+    tool: str
+    provider: str
     llm: LLM
     body: FrozenDict
     echo: FrozenDict
@@ -76,7 +82,14 @@ def prepared(config: ToolConfig, request: PromptRunRequest, llm: LLM) -> Prepare
         "tool_choice": request.tool_choice or "auto",
         "tools": [{"type": "function", **msgspec.to_builtins(tool)} for tool in tools],
     }
-    return PreparedRun(llm=llm, body=freeze(payload.body), echo=freeze(echo), notes=payload.notes)
+    return PreparedRun(
+        tool=config.name,
+        provider=config.provider.strip().lower(),
+        llm=llm,
+        body=freeze(payload.body),
+        echo=freeze(echo),
+        notes=payload.notes,
+    )
 
 
 def _first(*values: Any) -> Any:
@@ -133,10 +146,16 @@ class AsyncPromptService:
         raise DecodeError("the answer has no end")
 
     async def stream_prepared(self, run: PreparedRun, sent: ModelRequest) -> AsyncGenerator[ModelEvent | PromptRun]:
-        """The events of the answer to a request that is prepared, and at the end the whole of it."""
+        """The events of the answer to a request that is prepared, and at the end the whole of it.
+
+        The meter of the running call decides whether the tool may be asked, and books what the answer uses.
+        """
+        call = MeteredCall(run.tool, run.provider, run.llm.model, sent_bytes=len(sent.content))
+        meter = admitted(call)
+        answer = metered(self._client(run.llm).events(sent), meter, call)
         created = self._outside.now().epoch_ms // 1000
         fold = ResponseFold(f"resp_{self._outside.fresh_id()}", run.llm.model, created, run.echo)
-        async with aclosing(self._client(run.llm).events(sent)) as events:
+        async with aclosing(answer) as events:
             async for event in events:
                 fold.take(event)
                 yield event
