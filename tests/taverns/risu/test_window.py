@@ -62,3 +62,38 @@ def test_names_count_for_all_but_gpt() -> None:
     named = line("user", "abc", Origin("test"), "examples", name="example_user")
     assert COUNTER.line(named) == 8
     assert LineCounter(len, "mistral-large-latest").line(named) == 3 + 3 + 12 + 1
+
+
+def test_an_applications_own_memory() -> None:
+    """It gets the lines, their tokens and the window; a summary goes to the template's card."""
+    from collections.abc import Sequence
+
+    from innkeeper.prompt.block import OriginAsset
+    from innkeeper.taverns import risu
+
+    seen: list[tuple[int, int, int]] = []
+
+    def shorten(lines: Sequence[PromptLine], total: int, window: int) -> Sequence[PromptLine]:
+        seen.append((len(lines), total, window))
+        summary = line("system", "All of it.", Origin(OriginAsset.HISTORY, "summary"), "memory", memo="hypaMemory")
+        return [summary, *lines[-1:]]
+
+    cards = [{"type": "memory", "innerFormat": "Before: {{slot}}"}, {"type": "chat"}]
+    builder = risu.builder(character="Ann", message="Hi", preset={"promptTemplate": cards}, context_window=2000)
+    plan = builder.configure_step("memory", shorten=shorten).build()
+    assert [block.content for block in plan.blocks] == ["Before: All of it.", "Hi"]
+    assert seen[0][0] == 3
+    assert 300 < seen[0][1] < seen[0][2] == 2000
+
+
+def test_biases_of_tokens() -> None:
+    """By the model's own tokens; a text whose tokens nobody knows is noted."""
+    from innkeeper.taverns import risu
+
+    biases = [["Hello", -101], ["[[7]]", 5], ["\\n", 1], ["x", "y"], 3]
+    own: dict[str, object] = {"database": {"bias": biases}, "character": {"bias": [["{{char}}", 2]]}}
+    plan = risu.build(character="Ann", message="Hi", model="gpt4o", settings={"risu": own})
+    assert plan.options["logit_bias"] == {"13225": -100, "7": 5, "198": 1, "27411": 2}
+    other = risu.build(character="Ann", message="Hi", model="nobody", settings={"risu": own})
+    assert other.options["logit_bias"] == {"7": 5}
+    assert any("tokens of nobody are not known" in note.message for note in other.notes)

@@ -18,8 +18,8 @@ _SAME_NAMES: Final = (
 _EXTENSIONS: Final[Mapping[str, str]] = {"customScripts": "customscript", **{name: name for name in _SAME_NAMES}}
 """What a card has for RisuAI (``extensions.risuai``), and what a character calls it."""
 
-UNREAD: Final = ("bias", "additionalText", "prebuiltAssetCommand")
-"""What of it no prompt here depends on: biases of tokens, passages that are searched for, a list of the card's pictures."""
+UNREAD: Final = ("additionalText", "prebuiltAssetCommand")
+"""What of it no prompt here depends on: passages that are searched for, a list of the card's pictures."""
 
 
 def stored_character(card: Character) -> dict[str, Any]:

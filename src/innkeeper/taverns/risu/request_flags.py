@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -49,6 +50,27 @@ def _models() -> dict[str, RisuModel]:
         for family in families
         for name, internal in family["models"].items()
     }
+
+
+def logit_biases(
+    pairs: Sequence[Any], expand: Callable[[str], str], ids_of: Callable[[str], Sequence[int] | None]
+) -> tuple[dict[str, float], list[str]]:
+    """Biases by token, of pairs of a text (or ``[[token]]``) and a number; and the texts whose tokens nobody knows."""
+    biases: dict[str, float] = {}
+    unknown = []
+    for written, value in (pair for pair in pairs if isinstance(pair, list) and list(map(type, pair)) in _PAIRS):
+        text = expand(written.replace("\\n", "\n").replace("\\r", "\r").replace("\\\\", "\\"))
+        token = _TOKEN.fullmatch(text)
+        ids = [int(token[1])] if token else ids_of(text)
+        unknown += [text] if ids is None else []
+        biases |= dict.fromkeys(map(str, ids or ()), max(value, _LEAST_BIAS))
+    return biases, unknown
+
+
+_TOKEN: Final = re.compile(r"\[\[([0-9]{1,9})\]\]")
+_PAIRS: Final = ([str, int], [str, float])
+_LEAST_BIAS: Final = -100
+"""What providers take at least; RisuAI's -101 bans other spellings of a text as well."""
 
 
 def flagged(

@@ -33,10 +33,11 @@ from innkeeper.taverns.risu.line import TYPED, PromptLine, is_blank, line, trimm
 from innkeeper.taverns.risu.lore.activation import LoreOutcome, LoreQuery, scan
 from innkeeper.taverns.risu.lore.compiled import compile_lore
 from innkeeper.taverns.risu.lore.ranking import ActiveLore
-from innkeeper.taverns.risu.request_flags import flagged, model_of
+from innkeeper.taverns.risu.request_flags import flagged, logit_biases, model_of
 from innkeeper.taverns.risu.triggers.run import run_triggers
 from innkeeper.taverns.risu.triggers.state import TriggerInputs
 from innkeeper.taverns.risu.window import MARGIN, LineCounter, fitted, placed, summarised, without_oldest
+from innkeeper.tokens import default_counter
 
 INPUTS: Final = ScratchKey[RisuInputs]("prepare")
 SECTIONS: Final = ScratchKey[dict[str, list[PromptLine]]]("sections")
@@ -141,7 +142,16 @@ def _depth_lore(lore: Sequence[ActiveLore]) -> list[ActiveLore]:
     return [each for each in lore if each.position == "reverse_depth" or (each.position == "depth" and each.depth > 0)]
 
 
-def _memory(state: State, _config: NoConfig) -> None:
+class MemoryConfig(StepConfig, frozen=True, kw_only=True):
+    """``shorten`` is the application's memory: it gets the lines, the tokens of the prompt and the window, and gives the lines.
+
+    A summary among them has the memo ``hypaMemory``. A note says where the step leaves out the oldest after it.
+    """
+
+    shorten: Any = None
+
+
+def _memory(state: State, config: MemoryConfig) -> None:
     inputs, lore, parts = state.scratch[INPUTS], state.scratch[LORE].active, state.scratch[SECTIONS]
     (history, started), window = state.scratch[HISTORY], inputs.db.max_context
     counting = LineCounter(_counter(state), model_for(state) or inputs.model)
@@ -149,9 +159,13 @@ def _memory(state: State, _config: NoConfig) -> None:
     cards = counted if inputs.template else [each for section in parts.values() for each in section]
     depths = [sections.lore_line(inputs, each, lore) for each in _depth_lore(lore)]
     total = inputs.db.max_response + MARGIN + started.tokens
-    total += counting.lines([*cards, *depths]) + counting.history(history) if window else 0
-    summary = inputs.chat.supa_memory_data
-    if inputs.character.supa_memory and summary and 0 < window < total:
+    shorten, summary = config.shorten, inputs.chat.supa_memory_data
+    total += counting.lines([*cards, *depths]) + counting.history(history) if window or shorten else 0
+    if shorten is not None:
+        total -= counting.history(history)
+        history = [*shorten(tuple(history), total + counting.history(history), window)]
+        total += counting.history(history)
+    elif inputs.character.supa_memory and summary and 0 < window < total:
         history, total = summarised(
             history, total, summary, counting, without_punctuation=inputs.db.remove_punctuation_hypa
         )
@@ -185,6 +199,7 @@ def _assembly(state: State, _config: NoConfig) -> None:
     lines = fitted(_with_system(state, lines), inputs.db.max_context, counting)
     state.scratch[ASSEMBLY] = lines
     state.result.options |= inputs.db.options
+    _add_biases(state, inputs)
     if inputs.limits_reply:
         asked, window = inputs.db.max_response, inputs.db.max_context
         state.result.options["max_tokens"] = max(min(asked, window - counting.lines(lines)), 1) if window else asked
@@ -210,6 +225,18 @@ def _add_depth_prompt(inputs: RisuInputs, lines: list[PromptLine]) -> None:
     at = len(lines) - max(min(depth, 2 * len(lines)), 0)  # counted as JavaScript does, from the end once more
     origin = Origin(OriginAsset.CHARACTER, "depth_prompt")
     lines.insert(max(at + len(lines), 0) if at < 0 else at, line("system", inputs.expand(text), origin, "depth_prompt"))
+
+
+def _add_biases(state: State, inputs: RisuInputs) -> None:
+    known = model_of(inputs.model)
+    model = known.internal if known else inputs.model
+    pairs = (*inputs.db.bias, *inputs.character.bias)
+    biases, unknown = logit_biases(pairs, inputs.expand, lambda text: default_counter().tokenize(text, model).ids)
+    if biases:
+        state.result.options["logit_bias"] = biases
+    if unknown:
+        message = f"bias: {', '.join(unknown)[:80]!r} have no effect: the tokens of {model} are not known"
+        state.note(NoteKind.IGNORED, message, data={"input": "bias"})
 
 
 class RequestFlagsConfig(StepConfig, frozen=True, kw_only=True):
@@ -324,7 +351,7 @@ PIPELINE: Final = Pipeline(
     Step("lore", _lore, NoConfig),
     Step("sections", _sections, NoConfig),
     Step("history", _history, NoConfig),
-    Step("memory", _memory, NoConfig),
+    Step("memory", _memory, MemoryConfig),
     Step("assembly", _assembly, NoConfig),
     Step("request_flags", _request_flags, RequestFlagsConfig),
     Step("plan_assembly", _plan_assembly, NoConfig),

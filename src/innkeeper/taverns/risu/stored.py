@@ -87,6 +87,7 @@ class RisuSettings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     system_content_replacement: str = ""
     system_role_replacement: str = "user"
     remove_punctuation_hypa: bool = False
+    bias: list[Any] = []
     temperature: float | None = None
     frequency_penalty: float | None = None
     presense_penalty: float | None = msgspec.field(name="PresensePenalty", default=None)
@@ -134,6 +135,7 @@ class StoredCharacter(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     new_gen_data: dict[str, Any] = {}
     modules: list[Any] = []
     supa_memory: bool = False
+    bias: list[Any] = []
     low_level_access: bool = False
     emotion_images: list[Any] = []
     additional_assets: list[Any] = []
