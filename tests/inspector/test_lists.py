@@ -189,7 +189,7 @@ def test_everything_is_found_by_its_name(page: Any) -> None:
     """The palette has every command, every file and every entry, and goes there."""
     page.get_by_role("tab", name="Why").last.click()
     titles = page.locator(".verdict .title").all_inner_texts()
-    files = page.locator(".file-list .name").all_inner_texts()
+    files = [one.get_attribute("title") for one in page.locator(".file-list .name").all()]
     commands = page.locator("dialog[aria-label] kbd")
     page.keyboard.press("Control+k")
     has(commands.first, 1)

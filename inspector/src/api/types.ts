@@ -66,6 +66,9 @@ export interface FindingView {
   readonly file: string | null;
   readonly path: readonly (string | number)[];
   readonly fix: Edit | null;
+  readonly where: string | null;
+  readonly line: number | null;
+  readonly column: number | null;
 }
 
 /** One change of a working copy: the ``value`` at ``path``, or with ``remove`` nothing there. */
@@ -295,7 +298,8 @@ export interface VerdictView {
   readonly title: string;
   readonly fired: boolean;
   readonly reason: string;
-  readonly text: string;
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly remark: string;
   readonly key: string | null;
   readonly at: KeyMatch | null;
   readonly pass: number | null;
@@ -400,14 +404,14 @@ export interface TimelineRequest {
   readonly provider?: string;
 }
 
-/** An entry at one turn: whether it is in, its reason, and the decision as a sentence. */
+/** An entry at one turn: whether it is in, its reason, and the facts of the page's sentence for it. */
 export interface TurnEntryView {
   readonly book: string;
   readonly uid: string | number;
   readonly title: string;
   readonly fired: boolean;
   readonly reason: string;
-  readonly text: string;
+  readonly parameters: Readonly<Record<string, string>>;
 }
 
 /** The tokens of a prompt whose text came from a kind of asset, and its colour. */

@@ -4,9 +4,9 @@ import { SvelteMap } from "svelte/reactivity";
 
 import * as api from "../api/client.ts";
 import { Live, type LiveEvents, type LiveState, type Socket } from "../api/live.ts";
-import type { Edit, FileView, FindingView, InspectionView, InstallChoice, Kind, LiveReply, OriginView, ConflictEnd, SettingsChange, SettingsView, SharedChange, VerdictView, Workspace } from "../api/types.ts";
+import type { Edit, FileView, FindingView, InspectionView, InstallChoice, Kind, LiveReply, OriginView, ProblemView, ConflictEnd, SettingsChange, SettingsView, SharedChange, VerdictView, Workspace } from "../api/types.ts";
 import { type Path, differences, startsWith, withEdit } from "../format/paths.ts";
-import { t } from "../words/words.svelte.ts";
+import { problemText, said, t } from "../words/words.svelte.ts";
 import { equal, updated } from "./update.ts";
 
 export interface Opened {
@@ -53,7 +53,7 @@ class Session {
   revision = $state(0);
   connection = $state<LiveState>("connecting");
   notice = $state.raw<Notice | null>(null);
-  failure = $state.raw<{ readonly message: string; readonly hint: string | null } | null>(null);
+  failure = $state.raw<ProblemView | null>(null);
 
   room = $state<Room>("workspace");
   active = $state<string | null>(null);
@@ -89,10 +89,12 @@ class Session {
     });
     return out;
   });
-  readonly findings: readonly FindingView[] = $derived([
-    ...this.files.filter((file) => file.used).flatMap((file) => file.findings),
-    ...(this.inspection?.notes ?? []),
-  ]);
+  readonly findings: readonly FindingView[] = $derived(
+    distinct([
+      ...this.files.flatMap((file) => file.findings.filter((finding) => file.used || finding.severity === "error")),
+      ...(this.inspection?.notes ?? []),
+    ]),
+  );
   /** Messages of the chat. */
   readonly turns: number = $derived(this.inspection?.turns ?? this.workspace?.turns ?? 0);
   readonly verdicts: readonly VerdictView[] = $derived(this.inspection?.verdicts ?? NOTHING);
@@ -195,6 +197,13 @@ class Session {
   /** Change the value at a place. */
   edit(file: string, path: Path, value: unknown): void {
     this.applyAll([{ file, path, value }], path.join("\u0000"));
+  }
+
+  /** Write a file that cannot be read as it is: the service says what it is then. */
+  write(file: string, text: string): void {
+    this.#made += 1;
+    this.opened.set(file, { document: null, text });
+    this.#live?.send([{ file, path: [], value: text }]);
   }
 
   /** Change several values as one step. */
@@ -380,8 +389,8 @@ class Session {
 
   complain(error: unknown): void {
     if (error instanceof DOMException && error.name === "AbortError") return;
-    const hint = error instanceof api.ProblemError ? error.problem.hint : null;
-    this.say("bad", error instanceof Error ? error.message : String(error), hint);
+    if (error instanceof api.ProblemError) this.say("bad", problemText(error.problem.code, error.problem.message), error.problem.hint && said(error.problem.hint));
+    else this.say("bad", error instanceof Error ? error.message : String(error));
   }
 
   #reply(reply: LiveReply, waitedMs: number): void {
@@ -399,6 +408,8 @@ class Session {
   #files(changed: readonly FileView[]): void {
     if (!changed.length) return;
     const byId = new Map(changed.map((file) => [file.id, file]));
+    const isOther = this.files.filter((file) => this.opened.has(file.id) && (byId.get(file.id)?.kind ?? file.kind) !== file.kind);
+    for (const { id } of isOther) void this.load(id, true);
     this.files = this.files.map((file) => byId.get(file.id) ?? file);
   }
 
@@ -437,6 +448,11 @@ class Session {
     this.active = past.file;
   }
 }
+
+/** Findings without those that say the same of the same place again. */
+const distinct = (findings: readonly FindingView[]): readonly FindingView[] => [
+  ...new Map(findings.map((finding) => [`${finding.file} ${finding.path.join("\u0000")} ${finding.message} ${finding.line}:${finding.column}`, finding])).values(),
+];
 
 export const placeKey = (file: string, path: Path): string => `${file}\u0000${path.join("\u0000")}`;
 

@@ -38,7 +38,7 @@ export function selected(verdicts: readonly VerdictView[], { shown, reason, sear
               (verdict.key ?? "").toLowerCase().includes(wanted) ||
               verdict.book.toLowerCase().includes(wanted) ||
               String(verdict.uid) === wanted ||
-              verdict.text.toLowerCase().includes(wanted)),
+              Object.values(verdict.parameters).some((value) => value.toLowerCase().includes(wanted))),
         );
   if (sort === "index" && !down) return kept;
   const sorted = kept.toSorted(ORDERS[sort]);

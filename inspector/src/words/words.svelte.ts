@@ -1,6 +1,7 @@
 /** The words of the page, in English and Chinese: one file a language, the same keys in both. */
 
 import en from "./en.json";
+import { translator } from "./sentences.ts";
 
 export type Language = "en" | "zh";
 export type Word = keyof typeof en;
@@ -15,12 +16,14 @@ export const LANGUAGES: readonly { readonly id: Language; readonly name: string 
 ];
 
 let table = $state.raw<Record<string, string>>(en);
+let translated = $state.raw<(text: string) => string>((text) => text);
 let current = $state<Language>("en");
 
 export const language = (): Language => current;
 
 export async function speak(wanted: Language): Promise<void> {
   table = await TABLES[wanted]();
+  translated = wanted === "zh" ? translator((await import("./sentences.json")).default) : (text) => text;
   current = wanted;
   document.documentElement.lang = wanted === "zh" ? "zh-Hans" : "en";
 }
@@ -32,9 +35,25 @@ export function t(word: Word, values?: Readonly<Record<string, string | number>>
 }
 
 /** The word for a code that the service uses, or the code itself. */
-export function named(kind: "asset" | "reason" | "kind" | "role" | "group" | "severity" | "field" | "form" | "choice" | "rule" | "step" | "stage" | "figure" | "scope", code: string): string {
+export function named(kind: "asset" | "reason" | "kind" | "role" | "group" | "severity" | "field" | "form" | "choice" | "rule" | "step" | "stage" | "figure" | "scope" | "code", code: string): string {
   const word = `${kind}.${code}`;
   return table[word] ?? (en as Record<string, string>)[word] ?? code.replaceAll("_", " ");
+}
+
+/** A sentence of the service in the language of the page, as far as it is known. */
+export const said = (text: string): string => translated(text);
+
+/** What an error says: in a language in which its sentence is not known, after the name of its kind. */
+export function problemText(code: string, message: string): string {
+  const own = translated(message);
+  return current === "en" || own !== message ? own : `${named("code", code)}：${message}`;
+}
+
+/** Why an entry is in or out: by the reason of a tavern, with the facts in it. */
+export function reasonText(tavern: string, reason: string, facts: Readonly<Record<string, string>>): string {
+  const words = [`verdict.${tavern}.${reason}`, `verdict.${reason}`];
+  const sentence = words.map((word) => table[word] ?? (en as Record<string, string>)[word]).find((one) => one !== undefined) ?? reason;
+  return sentence.replace(/\{(\w+)\}/g, (whole, name: string) => (name in facts ? translated(facts[name]!) : whole));
 }
 
 /** What a field is for, where that needs to be said. */

@@ -4,7 +4,7 @@ import type { Trim, TurnEntryView, TurnView, VerdictView } from "../../src/api/t
 import { trimsBefore } from "../../src/prompt/trims.ts";
 import { kindOf, matching, near, rowsOf, runsOf } from "../../src/time/matrix.ts";
 
-const entry = (title: string, reason: string, fired: boolean, book = "Larks"): TurnEntryView => ({ book, uid: title, title, fired, reason, text: reason });
+const entry = (title: string, reason: string, fired: boolean, book = "Larks"): TurnEntryView => ({ book, uid: title, title, fired, reason, parameters: {} });
 const turn = (message: number, ...entries: readonly TurnEntryView[]): TurnView => ({ message, tokens: 10, window: null, assets: [], left_out: 0, entries, kept: 0, read: 0, why: null });
 
 describe("entries by turns", () => {

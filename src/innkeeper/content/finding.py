@@ -34,7 +34,10 @@ class Level(StrEnum):
 
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One fact about a file: a rule's name, a sentence, and where: a JSON path such as ``data.tags[3]``, or a line."""
+    """One fact about a file: a rule's name, a sentence, and where: a JSON path such as ``data.tags[3]``, or a line.
+
+    With both, ``line`` and ``column`` (from 1) are those in the text at the path.
+    """
 
     rule: str
     message: str

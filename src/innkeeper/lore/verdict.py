@@ -29,9 +29,21 @@ class BaseReason(StrEnum):
         member._value_, member.template, member.fired = value, template, fired
         return member
 
+    def complete(self, facts: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The facts that the sentence names, of those that were stored."""
+        return facts
+
     def sentence(self, facts: Mapping[str, Any]) -> str:
         """The decision in words; a fact that is not known is a question mark."""
-        return _SENTENCES.vformat(self.template, (), facts)
+        return _SENTENCES.vformat(self.template, (), self.complete(facts))
+
+    def parameters(self, facts: Mapping[str, Any]) -> dict[str, str]:
+        """The facts of the sentence as they stand in it, for whoever has a sentence in another language."""
+        known = self.complete(facts)
+        fields = ((name, spec or "") for _, name, spec, _ in _SENTENCES.parse(self.template) if name)
+        return {
+            name: str(_SENTENCES.format_field(_SENTENCES.get_value(name, (), known), spec)) for name, spec in fields
+        }
 
 
 class Reason(BaseReason):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
-from innkeeper.prompt.errors import FormatError
+from innkeeper.prompt.errors import FormatError, Where
 from innkeeper.prompt.machine import utc_now
 from innkeeper.prompt.text import kind_of
 
@@ -64,7 +64,7 @@ def _parse(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text)
     except ValueError as error:
-        raise FormatError(f"not an ISO 8601 moment: {text[:40]!r}", hint=_HINT) from error
+        raise FormatError(f"not an ISO 8601 moment: {text[:40]!r}", where=Where(path="now"), hint=_HINT) from error
 
 
 _MASK = 0xFFFFFFFF

@@ -28,7 +28,7 @@ _LONGEST: Final = 80
 
 
 class TurnEntry(msgspec.Struct, frozen=True):
-    """An entry at one turn: whether it is in, its reason, and the decision as a sentence."""
+    """An entry at one turn: whether it is in, its reason, the decision as a sentence, and the facts that the sentence names."""
 
     book: str
     uid: int | str
@@ -36,6 +36,7 @@ class TurnEntry(msgspec.Struct, frozen=True):
     fired: bool
     reason: str
     text: str
+    parameters: Mapping[str, str] = {}
 
 
 class TimelineTurn(msgspec.Struct, frozen=True, kw_only=True):
@@ -195,4 +196,5 @@ def near_verdicts(plan: Plan) -> tuple[Verdict, ...]:
 
 
 def _entry(verdict: Verdict) -> TurnEntry:
-    return TurnEntry(verdict.book, verdict.uid, verdict.title, verdict.fired, verdict.reason.value, str(verdict))
+    facts, reason = verdict.reason.parameters(verdict.facts), verdict.reason.value
+    return TurnEntry(verdict.book, verdict.uid, verdict.title, verdict.fired, reason, str(verdict), facts)

@@ -136,33 +136,33 @@ class Inspector:
 
     def _table(self) -> PageTable:
         """The pages: those without a description are for browsers."""
-        page, file = self._session_page, "files/{id}"
+        page, file, of = self._session_page, "files/{id}", WorkspaceSession
         pages = [
             Page("GET", PAGE, self._page),
             Page("GET", PAGE + "{path:path}", self._asset),
             Page("GET", API + "openapi.json", self._document),
             page("GET", "workspace", _ask("view"), "The files, the settings, what there is to choose from.", Workspace),
             page("GET", "install", _ask("contents"), "What there is in the SillyTavern folder.", InstallContents),
-            page("POST", "install", _choose, "Open something else of that folder.", Workspace, body=InstallChoice),
+            page("POST", "install", _send(of.choose), "Open something else of it.", Workspace, body=InstallChoice),
             page("GET", "inspection", _ask("inspection"), "The prompt and why it is as it is.", InspectionView),
             page("POST", "files", _add, "One more file, kept in memory.", FileView, body=BYTES, query=_NAME),
             page("POST", "files/new", _begin, "A new file of a kind, kept in memory.", FileView, query=_KIND),
             page("POST", "entries", _ask("entries"), "Entries for another book.", EntryEdits, body=EntriesCopy),
-            page("POST", f"{file}/picture", _repaint, "Another picture for a card.", FileReply, body=BYTES),
+            page("POST", f"{file}/picture", _send(of.repaint), "Another picture for a card.", FileReply, body=BYTES),
             page("GET", file, _ask("file"), "A working copy.", FileContent),
             page("GET", f"{file}/picture", _ask("picture"), "A card's picture.", "image/png"),
             page("GET", f"{file}/changes", _ask("changes"), "What saving would change.", Changes),
             page("GET", f"{file}/conflict", _ask("conflict"), "What both have changed.", Conflict),
-            page("POST", f"{file}/resolve", _resolve, "End a conflict.", FileReply, body=ConflictEnd),
+            page("POST", f"{file}/resolve", _send(of.resolve), "End a conflict.", FileReply, body=ConflictEnd),
             page("GET", f"{file}/export", _ask("export", "format"), "A file in another format.", BYTES, query=_FORMAT),
-            page("POST", f"{file}/save", _save, "Save a file, and keep what was there beside it.", Saved),
-            page("POST", f"{file}/revert", _revert, "Take the edits of a file back.", FileReply),
+            page("POST", f"{file}/save", _do(of.save), "Save a file, and keep what was there beside it.", Saved),
+            page("POST", f"{file}/revert", _do(of.revert), "Take the edits of a file back.", FileReply),
             page("GET", "wire", _ask("wire", "dialect"), "The request that a provider gets.", Wire, query=_DIALECT),
             page("POST", "compare", _ask("compare"), "Two variations side by side.", Comparison, body=CompareRequest),
             page("POST", "timeline", _ask("timeline"), "Some turns of the chat.", TimelineView, body=TimelineRequest),
             page("GET", "steps", _ask("steps"), "How the prompt is built, step by step.", tuple[StepView, ...]),
             page("GET", "replay", _ask("replay"), "The build as a replay bundle.", JSON),
-            page("POST", "replay", _open_replay, "Open a replay bundle, which alone is used.", Workspace, body=REPLAY),
+            page("POST", "replay", _send(of.open_replay), _REPLAY, Workspace, body=REPLAY),
             api_page("POST", "talk", self._send, _TALK, "text/event-stream", body=TalkRequest),
             *(() if self._library is None else self._library.pages()),
         ]
@@ -285,40 +285,27 @@ def _ask(name: str, detail: str = "") -> Work:
     return work
 
 
-async def _add(session: WorkspaceSession, web: Request, body: bytes) -> tuple[EngineReply, bytes]:
-    name = web.query_params.get("name", "").replace("\\", "/").rpartition("/")[2] or "file"
-    return await session.add(name[:_LONGEST_NAME], body)
+def _do(work: Callable[..., Awaitable[tuple[EngineReply, bytes]]]) -> Work:
+    """Have the session do something with the file of the path."""
+    return lambda session, web, _: work(session, web.path_params["id"])
 
 
-async def _save(session: WorkspaceSession, web: Request, _: bytes) -> tuple[EngineReply, bytes]:
-    return await session.save(web.path_params["id"])
-
-
-async def _revert(session: WorkspaceSession, web: Request, _: bytes) -> tuple[EngineReply, bytes]:
-    return await session.revert(web.path_params["id"])
-
-
-async def _choose(session: WorkspaceSession, _: Request, body: bytes) -> tuple[EngineReply, bytes]:
-    return await session.choose(body)
+def _send(work: Callable[..., Awaitable[tuple[EngineReply, bytes]]]) -> Work:
+    """Have the session do something with the file of the path, if it names one, and with the body."""
+    return lambda session, web, body: work(session, *web.path_params.values(), body)
 
 
 async def _begin(session: WorkspaceSession, web: Request, _: bytes) -> tuple[EngineReply, bytes]:
     return await session.begin(web.query_params.get("kind", ""))
 
 
-async def _repaint(session: WorkspaceSession, web: Request, body: bytes) -> tuple[EngineReply, bytes]:
-    return await session.repaint(web.path_params["id"], body)
-
-
-async def _resolve(session: WorkspaceSession, web: Request, body: bytes) -> tuple[EngineReply, bytes]:
-    return await session.resolve(web.path_params["id"], body)
-
-
-async def _open_replay(session: WorkspaceSession, _: Request, body: bytes) -> tuple[EngineReply, bytes]:
-    return await session.open_replay(body)
+async def _add(session: WorkspaceSession, web: Request, body: bytes) -> tuple[EngineReply, bytes]:
+    name = web.query_params.get("name", "").replace("\\", "/").rpartition("/")[2] or "file"
+    return await session.add(name[:_LONGEST_NAME], body)
 
 
 _TALK: Final = "Send the prompt: events delta, then end or error."
+_REPLAY: Final = "Open a replay bundle, which alone is used."
 _KIND: Final = {"kind": "character, lorebook, persona or preset"}
 _NAME: Final = {"name": "what the file is called"}
 _FORMAT: Final = {"format": "one of those that the workspace lists for it"}
@@ -337,10 +324,6 @@ _TYPES: Final = {
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".svg": "image/svg+xml",
-    ".png": "image/png",
-    ".ico": "image/x-icon",
-    ".woff2": "font/woff2",
-    ".webmanifest": "application/manifest+json",
 }
 """What a page may be made of."""
 

@@ -266,4 +266,5 @@ def _openers(text: str, run: Run, path: str) -> Iterator[Finding]:
 
 def _finding(rule: str, message: str, text: str, offset: int, path: str, hint: str | None = None) -> Finding:
     line = text.count("\n", 0, offset) + 1 if "\n" in text else None
-    return Finding(rule, message, path, line=line, hint=hint)
+    column = None if line is None else offset - text.rfind("\n", 0, offset)
+    return Finding(rule, message, path, line=line, hint=hint, column=column)

@@ -44,11 +44,11 @@ class ConditionRule(BaseReason):
     """Around the character: conditional, and none of its keys is in the history."""
     NO_POSITION = "no_place", "the preset has no enabled prompt in whose place {found} could stand"
 
-    def sentence(self, facts: Mapping[str, Any]) -> str:
-        """The decision in words, with the condition that held."""
+    def complete(self, facts: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The facts, with the condition that held."""
         shown_facts = {name: shown(facts[name]) for name in ("condition", "value") if name in facts}
         judged = "; its condition holds: {condition} came to {value}".format_map(shown_facts) if shown_facts else ""
-        return super().sentence({**facts, **shown_facts, "judged": judged})
+        return {**facts, **shown_facts, "judged": judged}
 
 
 class SmartLore(msgspec.Struct, frozen=True):

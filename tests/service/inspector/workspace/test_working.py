@@ -205,3 +205,25 @@ def test_a_picture_that_is_only_named_is_none() -> None:
     named = opened(json.dumps(card).encode())
     assert not named.has_picture
     assert opened(CARD).has_picture
+
+
+def test_a_broken_file_is_mended_as_text() -> None:
+    """It says where it is broken; written as JSON it is what it is, saved as written, edited, and taken back."""
+    broken = b'{"spec": "chara_card_v2",\n "data": {"name": "Mira" "description": "Calm."}}'
+    file = WorkingFile("f", "card.json", broken)
+    (finding,) = file.findings
+    assert (file.kind, finding.rule, finding.line, finding.column) == ("other", "json", 2, 26)
+    mended = broken.decode().replace('"Mira" ', '"Mira", ')
+    file.apply(Edit(file="f", path=()), mended)
+    assert (file.kind, file.changed, file.to_bytes()) == ("character", True, mended.encode())
+    file.apply(Edit(file="f", path=("data", "name")), "Bram")
+    assert file.to_bytes() == mended.replace("Mira", "Bram").encode()
+    file.revert()
+    assert (file.kind, file.changed, file.to_bytes()) == ("other", False, broken)
+
+
+def test_json_lines_of_any_kind_are_no_fault() -> None:
+    """They are shown as text; a line that is none is named."""
+    assert WorkingFile("f", "rows.jsonl", b'{"id": 1}\n\n{"id": 2}\n').findings == ()
+    (finding,) = WorkingFile("f", "rows.jsonl", b'{"id": 1}\n{"id":\n').findings
+    assert (finding.rule, finding.line) == ("json", 2)

@@ -38,11 +38,10 @@ def inspected(workspace: OpenWorkspace, plan: Plan, variation: Variation | None 
     messages = tuple(_messages(plan, figures, origins, cache))
     verdicts = verdict_views(workspace, plan, origins, cache, variation)
     lore, extra = plan.lore, () if workspace.turn_states.note is None else (workspace.turn_states.note,)
-    return InspectionView(
+    return view_of(
+        InspectionView,
+        plan,
         fingerprint=plan.fingerprint(),
-        tavern=plan.tavern,
-        profile=plan.profile,
-        model=plan.model,
         dialect=plan.dialect or "openai",
         turns=workspace.turns,
         tokens=view_of(
@@ -55,7 +54,6 @@ def inspected(workspace: OpenWorkspace, plan: Plan, variation: Variation | None 
         ),
         verdicts=verdicts,
         trims=trims_of(plan),
-        stop=plan.stop,
         notes=(*extra, *(note_finding(workspace, note) for note in (*plan.warnings, *plan.notes))),
         origins=tuple(origins.table),
     )
@@ -72,12 +70,10 @@ def _messages(plan: Plan, figures: Accounting, origins: Origins, cache: Inspecti
         if index < len(before) and before[index][0] is block:
             view = before[index][1]
         if view is None or (view.tokens, view.depth) != (line.tokens, depth):
-            view = MessageView(
+            view = view_of(
+                MessageView,
+                block,
                 index=index,
-                id=block.id,
-                role=block.role,
-                name=block.name,
-                slot=block.slot,
                 group=str(block.group),
                 tokens=line.tokens,
                 depth=depth,
@@ -114,7 +110,9 @@ def note_finding(workspace: OpenWorkspace, note: Note) -> FindingView:
     file = next((one for one in workspace.used_files() if asset and asset in _names(one)), None)
     path = text_path(note.where.path) if note.where is not None and note.where.path else ()
     path_shown = () if file is None else file.existing_path(path)
-    return FindingView(severity, str(note.kind), str(note), note.hint, None if file is None else file.id, path_shown)
+    where = str(note.where) if file is None and note.where is not None else None
+    id_of = None if file is None else file.id
+    return FindingView(severity, str(note.kind), note.message, note.hint, id_of, path_shown, where=where)
 
 
 _WARNINGS: Final = frozenset(

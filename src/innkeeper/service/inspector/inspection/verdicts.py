@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from innkeeper.content.chat import ChatLog
 from innkeeper.lore.matcher import LAST_MESSAGE
 from innkeeper.service.inspector.views.inspection import GroupContest, KeyMatch, Roll, TimedEffect, VerdictView
-from innkeeper.service.inspector.views.workspace import Variation
+from innkeeper.service.inspector.views.workspace import Variation, view_of
 from innkeeper.tokens import default_counter
 
 if TYPE_CHECKING:
@@ -97,17 +97,15 @@ def _view(
     effect: Any = reason if reason in _TIMED else None
     # Entries of the smart tavern have their depth and role among the facts.
     position = f"depth {facts['depth']}, {facts['role']}" if {"depth", "role"} <= facts.keys() else None
-    return VerdictView(
+    return view_of(
+        VerdictView,
+        verdict,
         id=f"{name}#{number}" if number and not path else name,
         file=file,
         path=path,
         index=index,
-        book=verdict.book,
-        uid=verdict.uid,
-        title=verdict.title,
-        fired=verdict.fired,
         reason=reason,
-        text=str(verdict),
+        parameters=verdict.reason.parameters(facts),
         key=facts.get("key"),
         at=matches.at(facts) if "span" in facts else None,
         pass_=facts.get("loop"),

@@ -38,7 +38,16 @@ def wire_view(workspace: OpenWorkspace, plan: Plan, variation: Variation | None 
         body=body,
         text=text if isinstance(text, str) else None,
         pretty=pretty,
-        lost=tuple(FindingView("warning", str(note.kind), str(note), note.hint) for note in payload.notes),
+        lost=tuple(
+            FindingView(
+                "warning",
+                str(note.kind),
+                note.message,
+                note.hint,
+                where=None if note.where is None else str(note.where),
+            )
+            for note in payload.notes
+        ),
         stop=plan.stop,
         fingerprint=plan.fingerprint(name),
         ranges=tuple(_ranges(mapped.ranges, texts, origins)),

@@ -180,12 +180,15 @@ class WorkspaceEngine:
     def _change(self, request: _Live) -> tuple[InnkeeperError | None, SettingsChange]:
         """Apply all that can be; the first error of what cannot, and settings that changed with those that were asked for."""
         first: InnkeeperError | None = None
+        used = self.workspace.settings.used
         for raw in request.edits:
             try:
                 self._apply(bytes(raw))
             except InnkeeperError as error:
                 first = first or error
         others = SettingsChange() if request.settings is UNSET else self.workspace.change(request.settings)
+        if self.workspace.settings.used != used:
+            others = msgspec.structs.replace(others, used=self.workspace.settings.used)
         return first, others
 
     def _apply(self, raw: bytes) -> None:
@@ -194,7 +197,11 @@ class WorkspaceEngine:
         except msgspec.DecodeError as error:
             raise UsageError(f"this is no edit: {error}") from None
         value = {} if edit.value is UNSET else {"value": edit.value}
-        self.workspace.file(edit.file).apply(edit, **value)
+        file = self.workspace.file(edit.file)
+        kind = file.kind
+        file.apply(edit, **value)
+        if kind == "other" and file.kind != kind:
+            self.workspace.use(file)
 
     def leave(self, call: EngineCall, _: bytes) -> EngineAnswer:
         """A connection has ended."""

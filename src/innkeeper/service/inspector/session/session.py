@@ -29,7 +29,7 @@ from innkeeper.service.inspector.session.messages import (
 from innkeeper.service.inspector.session.process import EngineProcess, Engines
 from innkeeper.service.inspector.views.exchanges import LiveShared, SharedChange
 from innkeeper.service.inspector.views.installed import InstallChoice
-from innkeeper.service.inspector.views.workspace import Conflict, ConflictEnd, FileView, Saved
+from innkeeper.service.inspector.views.workspace import Conflict, ConflictEnd, FileView, Saved, view_of
 from innkeeper.service.inspector.workspace.beginnings import beginning
 from innkeeper.service.inspector.workspace.disk import (
     ChangedFileError,
@@ -160,17 +160,7 @@ class WorkspaceSession:
         """All that a process is started from."""
         writable = self.folder is not None
         files = tuple(
-            OpenedFile(
-                file.id,
-                file.name,
-                file.data,
-                file.path is not None or writable,
-                file.copy,
-                file.theirs,
-                file.fresh,
-                file.image,
-            )
-            for file in self.files.values()
+            view_of(OpenedFile, file, writable=file.path is not None or writable) for file in self.files.values()
         )
         return msgspec.msgpack.encode(
             WorkspaceState(

@@ -107,7 +107,10 @@ class TimedEffect(msgspec.Struct, frozen=True):
 
 
 class VerdictView(msgspec.Struct, frozen=True, kw_only=True):
-    """Why an entry is in the prompt or the first rule that kept it out. ``index`` is its place among the verdicts."""
+    """Why an entry is in the prompt or the first rule that kept it out. ``index`` is its place among the verdicts.
+
+    The page has a sentence for each ``reason``, with ``parameters`` in it. ``remark`` is what would have let it fire.
+    """
 
     id: str
     file: str | None = None
@@ -118,7 +121,8 @@ class VerdictView(msgspec.Struct, frozen=True, kw_only=True):
     title: str = ""
     fired: bool = False
     reason: str = ""
-    text: str = ""
+    parameters: dict[str, str] = {}
+    remark: str = ""
     key: str | None = None
     at: KeyMatch | None = None
     pass_: int | None = msgspec.field(default=None, name="pass")

@@ -14,14 +14,14 @@ class TimelineRequest(msgspec.Struct, frozen=True):
 
 
 class TurnEntryView(msgspec.Struct, frozen=True):
-    """An entry at one turn: whether it is in, its reason, and the decision as a sentence."""
+    """An entry at one turn: whether it is in, its reason, and the facts of the page's sentence for it."""
 
     book: str
     uid: str | int
     title: str
     fired: bool
     reason: str
-    text: str
+    parameters: dict[str, str]
 
 
 class AssetTokens(msgspec.Struct, frozen=True):

@@ -51,7 +51,11 @@ def problem_body(error: InnkeeperError) -> bytes:
 
 
 class FindingView(msgspec.Struct, frozen=True):
-    """Something to know about a place in a file, or about the prompt. ``fix`` is an edit that mends it, where one is safe."""
+    """Something to know about a place in a file, or about the prompt. ``fix`` is an edit that mends it, where one is safe.
+
+    ``where`` is a place in no file that is open. ``line`` and ``column`` (from 1) are in the text at ``path``, without a path in
+    the file's own. The page has a word for each ``code``.
+    """
 
     severity: Literal["error", "warning", "note"]
     code: str
@@ -60,6 +64,9 @@ class FindingView(msgspec.Struct, frozen=True):
     file: str | None = None
     path: Path = ()
     fix: Edit | None = None
+    where: str | None = None
+    line: int | None = None
+    column: int | None = None
 
 
 class Edit(msgspec.Struct, frozen=True, kw_only=True):

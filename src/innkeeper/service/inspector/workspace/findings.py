@@ -10,7 +10,7 @@ from innkeeper.content.finding import Level
 from innkeeper.content.json.record import as_flag, as_integer, as_number, as_role, as_text
 from innkeeper.content.spellings.reading import CARD_FIELDS, EXTENSION_FIELDS, SHARED_FIELDS, WORLD_FIELDS
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.service.inspector.views.workspace import Edit, FindingView, Path
+from innkeeper.service.inspector.views.workspace import Edit, FindingView, Path, view_of
 from innkeeper.service.inspector.workspace.edits import existing, text_path
 from innkeeper.service.inspector.workspace.working import WorkingFile, book_of, entry_paths
 from innkeeper.taverns.asset_fields import AssetFields
@@ -62,8 +62,9 @@ def finding_view(file: WorkingFile, finding: ContentFinding) -> FindingView:
     """A finding as the page shows it beside its field."""
     severity: Any = _SEVERITIES[finding.level]
     path = _path_of(file, finding.path)
-    return FindingView(
-        severity, finding.rule, finding.message, finding.hint, file.id, path, _mend_of(file, finding, path)
+    fix = _mend_of(file, finding, path)
+    return view_of(
+        FindingView, finding, severity=severity, code=finding.rule, file=file.id, path=path, fix=fix, where=None
     )
 
 

@@ -155,29 +155,14 @@ def patched(settings: SettingsView, patch: SettingsChange) -> SettingsView:
 
 def with_request(settings: SettingsView, request: BuildRequest) -> SettingsView:
     """The settings that a request has itself."""
-    return msgspec.structs.replace(
-        settings,
-        tavern=request.tavern or TAVERN,
-        profile=request.profile,
-        dialect=request.dialect,
-        model=request.model,
-        context_window=request.context_window,
-        reserve=request.reserved_tokens,
-        seed=request.seed,
-        now=request.now or settings.now,
-        message=request.message or None,
-    )
+    own = {name: getattr(request, name) for name in ("profile", "dialect", "model", "context_window", "seed")}
+    own |= {"tavern": request.tavern or TAVERN, "reserve": request.reserved_tokens}
+    return msgspec.structs.replace(settings, **own, now=request.now or settings.now, message=request.message or None)
 
 
 def _with_profile(settings: SettingsView, profile: Profile) -> SettingsView:
+    own = {name: getattr(profile, name) for name in ("tavern", "dialect", "model", "context_window", "reserve")}
+    own |= {"profile": profile.variant, "now": settings.now if profile.now == "clock" else profile.now}
     return msgspec.structs.replace(
-        settings,
-        tavern=profile.tavern,
-        profile=profile.variant,
-        dialect=profile.dialect,
-        model=profile.model,
-        context_window=profile.context_window,
-        reserve=profile.reserve,
-        seed=profile.seed if isinstance(profile.seed, int) else settings.seed,
-        now=settings.now if profile.now == "clock" else profile.now,
+        settings, **own, seed=profile.seed if isinstance(profile.seed, int) else settings.seed
     )

@@ -10,11 +10,13 @@ import struct
 from collections.abc import Callable
 from typing import Any, Final
 
+import msgspec
+
 from innkeeper.content.card_versions import CardVersion
 from innkeeper.content.character import read_character
 from innkeeper.content.chat import ChatLog
 from innkeeper.content.chat_message import read_message
-from innkeeper.content.errors import WrongKindError
+from innkeeper.content.errors import JsonError, WrongKindError
 from innkeeper.content.files.format import CardFile
 from innkeeper.content.files.formats import card_bytes, open_card, sniff
 from innkeeper.content.files.loading import load_asset
@@ -23,11 +25,11 @@ from innkeeper.content.files.reader import Reader, Source
 from innkeeper.content.finding import Finding, Level, Path
 from innkeeper.content.json import ABSENT
 from innkeeper.content.json.document import Document
-from innkeeper.content.json.text import decode_text, encode_json
+from innkeeper.content.json.text import decode_json, decode_text, encode_json
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.prompt import BuildRequest, ReplayBundle
 from innkeeper.prompt.data import parse_json
-from innkeeper.prompt.errors import InnkeeperError, InputError, UnsupportedError, UsageError
+from innkeeper.prompt.errors import InnkeeperError, InputError, UnsupportedError, UsageError, Where
 from innkeeper.service.inspector.views.workspace import Conflict, ConflictEnd, ConflictField, Edit, Kind
 from innkeeper.service.inspector.workspace.edits import differences, edited, existing, inserted, overlapping, plain
 from innkeeper.service.inspector.workspace.rereading import chat_tree, reread
@@ -87,6 +89,7 @@ class WorkingFile:
         self.theirs: WorkingFile | None = None
         self.fresh = False
         self.image: bytes | None = None
+        self._unmended: bytes | None = None
         self._has_picture: bool | None = None
         self._text_findings: tuple[Finding, ...] = ()
         try:
@@ -105,6 +108,9 @@ class WorkingFile:
         except InputError:
             if sniff(data).container == "json":
                 self.text = decode_text(data[:MAX_TEXT], self.name, [])
+            if self.name.lower().endswith(".jsonl"):
+                check_lines(data)
+                return
             raise
         self.kind = _KINDS[type(self.asset).__name__]
         if self.kind == "character":
@@ -121,7 +127,7 @@ class WorkingFile:
     @property
     def changed(self) -> bool:
         """Whether it is edited and not saved, or was never saved."""
-        if self.fresh or self.image is not None:
+        if self.fresh or self.image is not None or self._unmended is not None:
             return True
         return self.tree is not self.saved_tree and bool(differences(self.saved_tree, self.tree))
 
@@ -131,8 +137,9 @@ class WorkingFile:
         own: tuple[Finding, ...] = getattr(self.asset, "findings", ())
         if self.problem is None:
             return own
-        path = self.problem.where.path if self.problem.where is not None else None
-        finding = Finding(self.problem.kind, self.problem.message, path or "", Level.ERROR, hint=self.problem.hint)
+        where, problem = self.problem.where or Where(), self.problem
+        line, column = where.line, where.column
+        finding = Finding(problem.kind, problem.message, where.path or "", Level.ERROR, line, column, problem.hint)
         return (finding, *own)
 
     # ---------------------------------------------------------------------------------------------------------- edits
@@ -140,6 +147,11 @@ class WorkingFile:
     def apply(self, edit: Edit, value: Any = ABSENT) -> None:
         """Change the working copy; ``value`` is what the edit brings. Raises `UsageError` for a place that is not there."""
         path = tuple(edit.path)
+        if self.tree is None and not path and isinstance(value, str) and self.kind == "other":
+            before = self.data if self._unmended is None else self._unmended
+            self.open(value.encode("utf-8", "surrogatepass"))  # what saving writes, where it could not be read before
+            self._unmended = before
+            return
         if self.tree is None:
             raise UsageError(f"{self.name} is not edited here", hint="its kind is not known, or it is a profile")
         if edit.remove:
@@ -153,8 +165,9 @@ class WorkingFile:
 
     def revert(self) -> None:
         """Go back to what is saved."""
-        if self.theirs is not None:
-            self.open(self.theirs.data)
+        before = self._unmended if self.theirs is None else self.theirs.data
+        if before is not None:
+            self.open(before)
             return
         self.tree, self.asset, self.problem = self.saved_tree, self.saved_asset, None
         self.image, self._has_picture = None, None
@@ -381,6 +394,16 @@ def entry_paths(book: Lorebook) -> dict[int, Path]:
         items, base = book.raw.get("entries"), (*book.path, "entries")
     pairs = items.items() if isinstance(items, dict) else enumerate(items or ())
     return {id(item): (*base, key) for key, item in pairs}
+
+
+def check_lines(data: bytes) -> None:
+    """Check that each line is JSON. Raises `JsonError` for the first that is not, with its line."""
+    for number, line in enumerate(data.splitlines(), 1):
+        try:
+            decode_json(line or b"null")
+        except JsonError as error:
+            error.where = msgspec.structs.replace(error.where or Where(), line=number)
+            raise
 
 
 def _request(source: Source) -> BuildRequest:

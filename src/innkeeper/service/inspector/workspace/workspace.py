@@ -21,6 +21,7 @@ from innkeeper.service.inspector.views.workspace import (
     SettingsView,
     Variation,
     Workspace,
+    view_of,
 )
 from innkeeper.service.inspector.workspace.findings import LintCache, finding_view
 from innkeeper.service.inspector.workspace.installed import Installed
@@ -151,20 +152,8 @@ class OpenWorkspace:
         """A file as the page lists it."""
         used = file.id in self.settings.used or file.id == self.settings.persona
         findings = tuple(finding_view(file, one) for one in file.findings) + self._linted.findings(file)
-        size = len(file.data)
-        return FileView(
-            file.id,
-            file.name,
-            file.kind,
-            size,
-            used,
-            file.changed,
-            file.writable,
-            file.has_picture,
-            parts_of(file),
-            findings,
-            file.theirs is not None,
-        )
+        facts = {"bytes": len(file.data), "used": used, "picture": file.has_picture, "parts": parts_of(file)}
+        return view_of(FileView, file, **facts, findings=findings, conflict=file.theirs is not None)
 
     def lint(self) -> bool:
         """Look for dead entries and the like in what was not looked at as it is now; whether there was any."""
@@ -218,6 +207,10 @@ class OpenWorkspace:
         except LimitError:
             self.files = before
             raise
+        self.use(file)
+
+    def use(self, file: WorkingFile) -> None:
+        """Build of a file, in the place of one of its kind."""
         if file.kind == "persona":
             self.settings = msgspec.structs.replace(self.settings, persona=file.id)
         elif file.kind not in {"other", "profile"}:
