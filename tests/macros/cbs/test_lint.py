@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from innkeeper.macros.cbs import CbsScope, expand
 from innkeeper.macros.cbs.expansion import FUNCTIONS
-from innkeeper.macros.cbs.lint import ARGUMENTS, lint_cbs, lint_document
+from innkeeper.macros.cbs.lint import ARGUMENTS, MAX_CBS_FINDINGS, lint_cbs, lint_document
 
 CASES: list[tuple[str, list[str]]] = [
     ("{{char}} {{U_s-e r}} {{roll:2d6}} {{? 1+1}} {{getvar::{{char}}}} {{inlay::x}} {{call::f::1}} {{arg::0}}", []),
@@ -77,3 +77,9 @@ def test_a_card() -> None:
         ("data.extensions.risuai.customScripts[0].out", "x5"),
         ("data.extensions.risuai.triggerscript[0].effect[0].value", "x6"),
     ]
+
+
+@pytest.mark.parametrize("text", ["{{" * 100_000, "{{#if 1}}\n" * 50_000, "{{x}}" * 50_000, "{{/}}" * 50_000])
+def test_a_text_has_so_many_findings_at_most(text: str) -> None:
+    """Each is found in steps of the length of the text, so their number is bounded."""
+    assert len([*lint_cbs(text)]) == MAX_CBS_FINDINGS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,12 +53,20 @@ def lint_document(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[Find
 _DEEPEST: Final = 12
 
 
+MAX_CBS_FINDINGS: Final = 100
+"""Findings about one text (no error: further ones are left out)."""
+
+
 def lint_cbs(text: str, path: str = "") -> Iterator[Finding]:
-    """Findings about the tags of a text, each with its line and column.
+    """The first findings about the tags of a text, each with its line and column.
 
     >>> [finding.message for finding in lint_cbs("{{#if 1}}{{carl}}")]
     ['there is no macro {{carl}}', '{{#if 1}} is not closed']
     """
+    return islice(_findings(text, path), MAX_CBS_FINDINGS)
+
+
+def _findings(text: str, path: str) -> Iterator[Finding]:
     tags: list[tuple[int, list[str]]] = [(0, [])]
     blocks: list[tuple[int, str]] = []
     end = 0
@@ -81,7 +90,7 @@ def lint_cbs(text: str, path: str = "") -> Iterator[Finding]:
                 elif fault := _fault(tag):
                     yield _finding(*fault, text, start, path)
     for start in sorted([*(start for start, _ in tags[1:]), *(start for start, _ in blocks)]):
-        opened = shorten(text[start:].split("\n", 1)[0], 40)
+        opened = shorten(text[start : start + 80].split("\n", 1)[0], 40)
         yield _finding("malformed-macro", f"{opened} is not closed", text, start, path)
 
 
