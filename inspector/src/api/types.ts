@@ -432,6 +432,7 @@ export interface TurnView {
   readonly kept: number;
   readonly read: number;
   readonly why: string | null;
+  readonly mend: string | null;
 }
 
 /** Some turns of ``total``, from number ``first`` on. ``providers`` are those whose caches are known. */

@@ -43,7 +43,8 @@ class TimelineTurn(msgspec.Struct, frozen=True, kw_only=True):
     """One turn: the index of the user's message, and the prompt's tokens, in all and by budget group.
 
     ``entries`` are those that are in or came near it. ``left_out`` are tokens of what did not fit. ``kept`` are the tokens that
-    the prompt before began with, too; ``read`` those of them that the provider's cache serves, ``why`` says why not more.
+    the prompt before began with, too; ``read`` those of them that the provider's cache serves. ``why`` says why not more,
+    ``mend`` how more.
     """
 
     message: int
@@ -55,6 +56,7 @@ class TimelineTurn(msgspec.Struct, frozen=True, kw_only=True):
     kept: int = 0
     read: int = 0
     why: str | None = None
+    mend: str | None = None
 
 
 class TimelineRow(msgspec.Struct, frozen=True):
@@ -185,6 +187,7 @@ def timeline_turn(message: int, plan: Plan, before: Plan | None, provider: str =
         kept=0 if before is None else prefix_report(before, plan).shared_tokens,
         read=cached.read,
         why=None if cached.cause is None else cached.cause.why,
+        mend=None if cached.cause is None else cached.cause.mend,
     )
 
 

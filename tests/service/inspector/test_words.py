@@ -13,6 +13,7 @@ from string import Formatter
 import pytest
 
 import innkeeper
+from innkeeper.budget.cache_plan import _MEND, _WHY
 from innkeeper.lore.verdict import BaseReason, Reason
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.note import NoteKind
@@ -152,3 +153,9 @@ def test_notes_and_findings_are_said_in_chinese_too() -> None:
     """Each sentence that the source has for them, but for the newest: ``inspector/src/words/sentences.json``."""
     missing = {one for one in sentences() if " " in one and one not in SENTENCES}
     assert len(missing) <= MAX_UNTRANSLATED, missing
+
+
+def test_what_ends_a_cache_is_said_in_chinese_too() -> None:
+    """Why, and the mend: sentences of their own, which no note makes."""
+    texts = [text.format(macro="{}", source="{}") for text in (*_WHY.values(), *_MEND.values())]
+    assert set(texts) <= SENTENCES.keys()

@@ -74,7 +74,7 @@ def test_a_prompt_is_explained(gateway: Gateway) -> None:
     status, told = ask(gateway, "explain", {"profile": "wenna", "messages": SAID})
     assert status == 200
     assert len(told["explanation"]["rows"]) >= 10
-    assert "worldInfoBefore" in told["text"]
+    assert "lorebook(Skerrow)" in told["text"]
 
 
 def test_two_prompts_are_compared(gateway: Gateway) -> None:

@@ -36,7 +36,8 @@ class TurnView(msgspec.Struct, frozen=True):
     """One turn: the index of the user's message in the chat, and the prompt's tokens, in all and by where its text came from.
 
     ``entries`` are those that are in or came near it. ``left_out`` are tokens of what did not fit. ``kept`` are the tokens that
-    the prompt before began with, too; ``read`` those of them that the provider's cache serves, ``why`` says why not more.
+    the prompt before began with, too; ``read`` those of them that the provider's cache serves. ``why`` says why not more,
+    ``mend`` how more.
     """
 
     message: int
@@ -48,6 +49,7 @@ class TurnView(msgspec.Struct, frozen=True):
     kept: int
     read: int
     why: str | None
+    mend: str | None
 
 
 class TimelineView(msgspec.Struct, frozen=True):
