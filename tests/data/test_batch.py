@@ -138,6 +138,14 @@ def test_a_bad_row_is_its_own_matter(name: str) -> None:
     assert (bad["messages"], bad["tokens"]) == (None, None)
 
 
+def test_a_path_in_any_of_the_folders(tmp_path: Path) -> None:
+    """It is read from the first that has it; one that none has is missed in the first."""
+    table = lines(*[{"tavern": "vibe", "message": "Hm?", "character": name} for name in ("wenna.json", "nobody.json")])
+    settings = BatchSettings(roots=(str(tmp_path), str(EXAMPLES)))
+    there, missed = build_batch(table, settings).to_pylist()
+    assert (there["error"], str(tmp_path) in missed["error"]) == (None, True)
+
+
 def test_forms() -> None:
     """Text, token numbers, the whole plan, a bundle that builds it again, provider bodies."""
     plan = build(BuildRequest.of(ROW))

@@ -181,6 +181,18 @@ def test_a_cut_dataset(tmp_path: Path, kind: str, share: float) -> None:
     assert not (tmp_path / "out.parquet").exists()
 
 
+def test_a_dataset_that_is_cut_late(tmp_path: Path) -> None:
+    """The error says how many rows are done, and where they are."""
+    table, source = pa.Table.from_pylist(ROWS), tmp_path / "rows.arrow"
+    with pa.OSFile(str(source), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
+        writer.write_table(table, max_chunksize=5)
+    source.write_bytes(source.read_bytes()[:-400])
+    with pytest.raises(FormatError, match="cannot be read") as cut:
+        run_batch(open_rows([str(source)]), tmp_path / "out.parquet", SETTINGS, SMALL, engine=here)
+    assert cut.value.hint is not None
+    assert cut.value.hint.startswith(f"20 rows are done, in '{tmp_path / 'out.parquet.parts'}'; ")
+
+
 def test_a_line_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It ends the run with its line, before memory is asked for it."""
     monkeypatch.setattr("innkeeper.data.sources.MAX_ROW_BYTES", 300)
