@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 # ------------------------------------------------------------------------------------------------------- what is looked at
 
-SCROLLER = ".prompt .scroll"
+SCROLLER = ".prompt .scroll.list"
 BEHIND = "(list) => list.scrollHeight - list.clientHeight - list.scrollTop"
 FIRST = """(list) => {
   const { top } = list.getBoundingClientRect();

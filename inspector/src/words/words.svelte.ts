@@ -16,14 +16,15 @@ export const LANGUAGES: readonly { readonly id: Language; readonly name: string 
 ];
 
 let table = $state.raw<Record<string, string>>(en);
-let translated = $state.raw<(text: string) => string>((text) => text);
+const AS_IT_IS = (text: string): string => text;
+let translated = $state.raw(AS_IT_IS);
 let current = $state<Language>("en");
 
 export const language = (): Language => current;
 
 export async function speak(wanted: Language): Promise<void> {
-  table = await TABLES[wanted]();
-  translated = wanted === "zh" ? translator((await import("./sentences.json")).default) : (text) => text;
+  const [words, sentences] = await Promise.all([TABLES[wanted](), wanted === "zh" ? import("./sentences.json").then(({ default: known }) => translator(known)) : AS_IT_IS]);
+  [table, translated] = [words, sentences];
   current = wanted;
   document.documentElement.lang = wanted === "zh" ? "zh-Hans" : "en";
 }
