@@ -354,3 +354,14 @@ def test_a_name_that_a_note_does_not_have(field: str, name: str) -> None:
         TAVERNS["silly"].build(character=FLAT, message="hi", authors_note={"text": "AN", field: name})
     assert caught.value.where is not None
     assert caught.value.where.path == f"authors_note.{field}"
+
+
+def test_a_warning_names_card_field_and_entry_once() -> None:
+    """Among many texts the one with an unknown macro is found: its asset, field and entry, line and column, in one warning."""
+    book = {"name": "Sea", "entries": {"0": {"uid": 7, "key": ["reef"], "content": "A bell.\n{{nopeB}}"}}}
+    card = {**FLAT, "description": "D {{nopeA}}"}
+    plan = TAVERNS["silly"].build(character=card, lorebooks=[book], message="the reef")
+    assert [(warning.message, str(warning.where)) for warning in plan.warnings] == [
+        ("there is no macro {{nopeA}}", "Mira:1:3: description"),
+        ("there is no macro {{nopeB}}", "Sea:2:1: entries[7].content"),
+    ]

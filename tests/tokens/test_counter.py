@@ -80,6 +80,17 @@ def test_known_counts(case: Case) -> None:
     assert default_counter().count(case.text, case.model) == case.tokens
 
 
+@pytest.mark.parametrize(
+    ("model", "tokenizer"), [("gpt2", "gpt2"), ("gpt-2", "gpt2"), ("openai-community/gpt2", "gpt2")]
+)
+def test_a_vocabulary_that_is_installed_counts_its_models(model: str, tokenizer: str) -> None:
+    """What an extra brings is used for the names that its models go by, and is exact."""
+    counter = default_counter()
+    if counter.choose(model).skipped:
+        pytest.skip(f"the vocabulary of {model} is not installed")
+    assert (counter.describe(model)["tokenizer"], counter.describe(model)["exact"]) == (tokenizer, True)
+
+
 def test_it_keeps_the_contract() -> None:
     """A counter is what builds take for one."""
     taken: TokenCounter = default_counter()
