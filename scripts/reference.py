@@ -1,19 +1,33 @@
-"""Write the pages that are made from the source: errors, the environment, the inputs of a build, the order of evaluation."""
+"""Write the pages that are made from the source: commands, calls over HTTP, errors, the environment, inputs, evaluation."""
 
 from __future__ import annotations
 
+import asyncio
 import importlib
+import json
 import pkgutil
 import sys
+import textwrap
 from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+import click
+import httpx
 
 import innkeeper
+from innkeeper.cli.app.root import root
 from innkeeper.cli.settings.settings import SETTINGS
+from innkeeper.macros.silly.modern import PACK
 from innkeeper.prompt import BuildRequest
 from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.service import Settings, create_app
+from innkeeper.service.inspector.access import Access
+from innkeeper.service.inspector.description import document_bytes
+from innkeeper.service.inspector.library.library_access import LibraryAccess
+from innkeeper.service.inspector.session.session import WorkspaceSession
+from innkeeper.service.inspector.surface import Inspector
 from innkeeper.taverns import TAVERNS
 from innkeeper.taverns.keywords import descriptions
 from innkeeper.taverns.silly.order import CHAT_ORDER, TEXT_ORDER, Stage
@@ -234,10 +248,91 @@ completion are left out.
 """
 
 
+_COMMANDS: Final = """\
+# Commands
+
+Exit codes: 0 done; 1 failed; 2 wrong usage; 65 the input cannot be used; 69 something that is needed is missing; 70 a
+defect of Innkeeper; 130 stopped with Ctrl-C; 141 the reader of the output went away.
+
+Errors go to stderr: as text for people, or with `--json` as one line `{"error": {"kind", "message", …, "exit_code"}}`.
+`--debug`, or `INNKEEPER_DEBUG=1`, adds the traceback.
+
+"""
+
+
+def commands_page() -> str:
+    """The help of every command."""
+    context = root.make_context("innkeeper", ["--version"], resilient_parsing=True, terminal_width=100)
+    return (
+        "\n".join(
+            [_COMMANDS.rstrip("\n"), WRITTEN, "```text", root.get_help(context), "```", *_below(root, context, 2)]
+        )
+        + "\n"
+    )
+
+
+def _below(group: click.Group, context: click.Context, level: int) -> Iterator[str]:
+    for name in group.list_commands(context):
+        command = group.get_command(context, name) or group
+        inner = click.Context(command, info_name=name, parent=context)
+        yield from ("", f"{'#' * level} {inner.command_path}", "", "```text", command.get_help(inner).rstrip(), "```")
+        if isinstance(command, click.Group):
+            yield from _below(command, inner, level + 1)
+
+
+_HTTP: Final = """\
+# Calls over HTTP
+
+Every path of the [service](../service.md), from its OpenAPI document (`GET /openapi.json`, which has the shapes). An
+operation is also at the path of its name, as `POST /v1/jobs:submit`. The paths of the [inspector](../inspector.md) are
+served by `innkeeper inspect`, too.
+
+"""
+
+
+async def _service() -> Any:
+    """The service's own description."""
+    transport = httpx.ASGITransport(app=create_app(Settings()))
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        return (await client.get("/openapi.json")).json()
+
+
+def http_page() -> str:
+    """What is at each path of the service and of the inspector."""
+    rows: dict[str, list[str]] = {}
+    inspector = json.loads(
+        document_bytes(Inspector(WorkspaceSession("", []), Access(), library=LibraryAccess("none.db")).table)
+    )
+    for document in (asyncio.run(_service()), inspector):
+        for path, methods in document["paths"].items():
+            for method, call in methods.items():
+                if method in {"get", "post", "put", "delete"} and not (
+                    method == "get" and "post" in methods and "/api/" in path
+                ):
+                    rows.setdefault(call["tags"][0], []).append(f"| `{method.upper()} {path}` | {call['summary']} |")
+    parts = [f"## {tag}\n\n| call | what it does |\n|---|---|\n" + "\n".join(lines) for tag, lines in rows.items()]
+    return "\n\n".join([_HTTP.rstrip("\n"), WRITTEN.rstrip("\n"), *parts]) + "\n"
+
+
+def macros_page() -> str:
+    """The page on macros, with the names of today between its marks."""
+    page = (DOCS / "macros.md").read_text(encoding="utf-8")
+    rows = dict.fromkeys(PACK.table.values())
+    aliases = {row.name: f" ({', '.join(f'`{name}`' for name in row.aliases)})" if row.aliases else "" for row in rows}
+    names = ", ".join(f"`{name}`{also}" for name, also in aliases.items())
+    before, rest = page.split("<!-- macros: begin -->\n")
+    listed = textwrap.fill(names, 120, break_long_words=False, break_on_hyphens=False)
+    after = rest.split("<!-- macros: end -->")[1]
+    return f"{before}<!-- macros: begin -->\n\n{listed}\n\n<!-- macros: end -->{after}"
+
+
 PAGES: Final = {
+    "reference/commands.md": commands_page,
+    "reference/http.md": http_page,
     "reference/environment.md": environment,
     "reference/errors.md": errors,
     "reference/evaluation-order.md": order_page,
+    "macros.md": macros_page,
     "taverns/inputs.md": inputs_page,
 }
 """The pages, and what writes each."""

@@ -256,18 +256,33 @@ def _known(lookup: Callable[..., Any], host: Any, *more: Any, **rest: Any) -> An
     return lookup(host, *more, **rest)
 
 
-def test_the_page_says_so() -> None:
-    """The documented table has each fault with its outcome."""
-    rows = [
+def rows() -> list[tuple[str, ...]]:
+    """The table of the page: each fault with its outcome. ``python -m tests.faults.test_adapters`` writes it."""
+    listed = [
         (name, fault.error.__name__ if fault.error else "the answer", fault.reason, "yes" if fault.again else "no")
         for name, fault in FAULTS.items()
     ]
-    rows += [(name, "ProviderConnectionError", "connection", "yes") for name in UNREACHABLE]
+    return listed + [(name, "ProviderConnectionError", "connection", "yes") for name in UNREACHABLE]
+
+
+def test_the_page_says_so() -> None:
+    """The documented table has each fault with its outcome."""
     found = [tuple(cell.strip().strip("`") for cell in line.split("|")[1:-1]) for line in _table(PAGE)]
-    assert found == rows
+    assert found == rows()
 
 
 def _table(page: Path) -> list[str]:
     lines = [line for line in page.read_text("utf-8").splitlines() if line.startswith("| ")]
     start = next(number for number, line in enumerate(lines) if line.startswith("| fault"))
     return [line for line in lines[start + 1 :] if line.count("|") == 5]
+
+
+if __name__ == "__main__":
+    text = PAGE.read_text("utf-8")
+    head, rest = text.split("<!-- faults: begin -->\n")
+    lines = ["| fault | outcome | reason | sent again |", "|---|---|---|---|"]
+    for fault, outcome, reason, again in rows():
+        shown = outcome if outcome == "the answer" else f"`{outcome}`"
+        lines.append(f"| {fault} | {shown} | {f'`{reason}`' if reason else ''} | {again} |")
+    tail = rest.split("<!-- faults: end -->")[1]
+    PAGE.write_text(f"{head}<!-- faults: begin -->\n" + "\n".join(lines) + f"\n<!-- faults: end -->{tail}", "utf-8")
