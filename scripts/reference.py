@@ -6,6 +6,7 @@ import asyncio
 import importlib
 import json
 import pkgutil
+import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -261,14 +262,15 @@ Errors go to stderr: as text for people, or with `--json` as one line `{"error":
 
 
 def commands_page() -> str:
-    """The help of every command."""
+    """The help of every command, asked for by a process of its own: what has asked before would show in it."""
+    asked = [sys.executable, "-m", "scripts.reference", "--commands"]
+    return subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=True).stdout
+
+
+def _commands() -> str:
     context = root.make_context("innkeeper", ["--version"], resilient_parsing=True, terminal_width=100)
-    return (
-        "\n".join(
-            [_COMMANDS.rstrip("\n"), WRITTEN, "```text", root.get_help(context), "```", *_below(root, context, 2)]
-        )
-        + "\n"
-    )
+    help_of_all = ["```text", root.get_help(context), "```", *_below(root, context, 2)]
+    return "\n".join([_COMMANDS.rstrip("\n"), "", WRITTEN, *help_of_all]) + "\n"
 
 
 def _below(group: click.Group, context: click.Context, level: int) -> Iterator[str]:
@@ -338,5 +340,9 @@ PAGES: Final = {
 """The pages, and what writes each."""
 
 if __name__ == "__main__":
-    for name, page in PAGES.items():
-        (DOCS / name).write_text(page(), encoding="utf-8")
+    if sys.argv[1:] == ["--commands"]:
+        sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+        print(_commands(), end="")
+    else:
+        for name, page in PAGES.items():
+            (DOCS / name).write_text(page(), encoding="utf-8")

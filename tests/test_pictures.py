@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from innkeeper.jobs.job import NEXT
 from scripts import diagrams, inspector_pictures, pictures
 from tests.shared import ROOT
 
@@ -52,7 +53,7 @@ def test_diagrams_are_of_today(name: str) -> None:
 def test_the_diagram_of_a_job_has_every_change() -> None:
     """Each change of a state that the source allows is an arrow."""
     arrows = re.findall(r"<title>(\w+) to (\w+)</title>", diagrams.job_states())
-    assert sorted(arrows) == sorted((str(a), str(b)) for a, following in diagrams.NEXT.items() for b in following)
+    assert sorted(arrows) == sorted((str(a), str(b)) for a, following in NEXT.items() for b in following)
 
 
 def test_the_map_of_the_source_is_true() -> None:

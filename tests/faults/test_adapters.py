@@ -256,7 +256,7 @@ def _known(lookup: Callable[..., Any], host: Any, *more: Any, **rest: Any) -> An
     return lookup(host, *more, **rest)
 
 
-def rows() -> list[tuple[str, ...]]:
+def rows() -> list[tuple[str, str, str, str]]:
     """The table of the page: each fault with its outcome. ``python -m tests.faults.test_adapters`` writes it."""
     listed = [
         (name, fault.error.__name__ if fault.error else "the answer", fault.reason, "yes" if fault.again else "no")

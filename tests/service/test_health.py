@@ -36,11 +36,13 @@ def test_probes(settings: Settings) -> None:
 def test_the_address_says_what_is_here(settings: Settings) -> None:
     """The address that is printed at the start says name, version and where to go, to browsers as a page, and no more."""
     reply = ask(settings, "GET", "/", {"accept": "application/json"})
-    assert reply.json() == {"name": "Innkeeper", "version": __version__, **ADDRESSES}
+    models = ["local"] if settings is OPEN else []  # who has no key learns no names
+    assert reply.json() == {"name": "Innkeeper", "version": __version__, "model_names": models, **ADDRESSES}
     page = ask(settings, "GET", "/", {"accept": "text/html,*/*"})
     assert page.headers["content-type"].startswith("text/html")
     assert all(f'href="{path}"' in page.text for path in ADDRESSES.values())
     assert "<script" not in page.text
+    assert ("Models: local." in page.text) == (settings is OPEN)
 
 
 def test_addresses_are_there() -> None:

@@ -250,7 +250,7 @@ def create_app(
     gate.observers = (log_call, metrics.observe, *spans())
     metrics.watch_router(surfaces.router)
     tables = [
-        health_pages(readiness, metrics, surfaces.router),
+        health_pages(readiness, metrics, surfaces.router, lambda: () if checked.keys else model_routes.models.cards()),
         gateway_pages(gateway, pool),
         *model_routes.tables(),
         prompts.pages(),

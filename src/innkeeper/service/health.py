@@ -5,7 +5,7 @@ The first three need no key, since the programs that watch over a service send n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from html import escape
 from time import monotonic
 from typing import Any, Final, Literal
@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from innkeeper import __version__
+from innkeeper.inference.routing.models import ModelCard
 from innkeeper.inference.routing.router import DeploymentReport, Router
 from innkeeper.prompt.typed.json_schema import json_schemas
 from innkeeper.service.errors import RETRY_SECONDS
@@ -50,14 +51,15 @@ ADDRESSES: Final = {
 """Where to go from ``/``."""
 
 
-def _welcome() -> str:
+def _welcome(models: Sequence[str]) -> str:
     """Return the page at ``/`` as a browser shows it."""
+    asked = f"<p>Models: {escape(', '.join(models))}.</p>" if models else ""
     links = "".join(f'<li><a href="{path}">{path}</a> {escape(name)}</li>' for name, path in ADDRESSES.items())
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{TITLE}</title>'
         "<style>body{font:15px sans-serif;max-width:40em;margin:2em auto}</style>"
         f"<h1>{TITLE} {__version__}</h1><p>The service answers. Clients of OpenAI and Anthropic take this address, "
-        f"OpenAI's with <code>/v1</code> after it, as their base URL.</p><ul>{links}</ul></html>"
+        f"OpenAI's with <code>/v1</code> after it, as their base URL.</p>{asked}<ul>{links}</ul></html>"
     )
 
 
@@ -68,14 +70,18 @@ class RouteList(msgspec.Struct, frozen=True):
     data: list[DeploymentReport]
 
 
-def health_pages(readiness: Readiness, metrics: ServiceMetrics, router: Router) -> PageTable:
-    """``/``, ``/health``, ``/ready``, ``/metrics`` and ``/v1/routes``."""
+def health_pages(
+    readiness: Readiness, metrics: ServiceMetrics, router: Router, models: Callable[[], Sequence[ModelCard]] = tuple
+) -> PageTable:
+    """``/``, ``/health``, ``/ready``, ``/metrics`` and ``/v1/routes``. ``models``: those that ``/`` names to anybody."""
 
     async def welcome(request: Request) -> Response:
         if "text/html" in request.headers.get("accept", ""):
             policy = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'"}
-            return Response(_welcome(), media_type="text/html", headers=policy)
-        return JSONResponse({"name": TITLE, "version": __version__, **ADDRESSES})
+            return Response(_welcome([card.name for card in models()]), media_type="text/html", headers=policy)
+        return JSONResponse(
+            {"name": TITLE, "version": __version__, "model_names": [card.name for card in models()], **ADDRESSES}
+        )
 
     async def health(_: Request) -> Response:
         return JSONResponse({"status": "ok"})
