@@ -26,7 +26,7 @@ def test_a_raw_body_is_sent_byte_for_byte(surface: str) -> None:
 
 def test_the_model_on_this_machine_takes_chats() -> None:
     """It is asked by chat completions."""
-    asked = read_raw(b'{"model":"local","messages":[]}', "openai-chat")
+    asked = read_raw(b'{"model":"smollm2","messages":[]}', "openai-chat")
     assert provider_request(asked, Route.of("local", "local"), ADAPTERS["local"]).content
 
 

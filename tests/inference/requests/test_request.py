@@ -13,7 +13,7 @@ from innkeeper.conversation import TurnInput, profile_turn
 from innkeeper.inference.client.model_handle import ModelHandle
 from innkeeper.inference.requests.request import request_for
 from innkeeper.inference.routing.route import Route
-from innkeeper.prompt import BuildRequest, FrozenDict
+from innkeeper.prompt import BuildRequest, FrozenDict, Ports
 from innkeeper.service.inspector.inspection import planning
 from innkeeper.taverns import build
 from innkeeper.taverns.profiles import OpenProfile
@@ -41,7 +41,9 @@ def at_the_doors(model: str, monkeypatch: pytest.MonkeyPatch, **fields: Any) -> 
     profile = OpenProfile(profile=Profile(name="W", reserve=wanted.reserved_tokens), request=wanted, digest="")
     turn = TurnInput.of([{"role": "user", "content": "Hi"}], model=model, dialect="openai-compatible")
     monkeypatch.setattr(planning, "inspected", lambda *_: {})
-    workspace = cast("Any", SimpleNamespace(request=lambda _: wanted, profile=None, greeting=None))
+    workspace = cast(
+        "Any", SimpleNamespace(request=lambda _: wanted, profile=None, greeting=None, ports=Ports(), installed=None)
+    )
     asked = planning.RouteTurn(message="Hi", adapter="openai-chat", turn=route(model).turn_fields())
     page = json.loads(planning.sending(workspace, asked).content)
     return {

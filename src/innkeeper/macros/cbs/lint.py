@@ -60,8 +60,8 @@ MAX_CBS_FINDINGS: Final = 100
 def lint_cbs(text: str, path: str = "") -> Iterator[Finding]:
     """The first findings about the tags of a text, each with its line and column.
 
-    >>> [finding.message for finding in lint_cbs("{{#if 1}}{{carl}}")]
-    ['there is no macro {{carl}}', '{{#if 1}} is not closed']
+    >>> [finding.message for finding in lint_cbs("{{carl}}{{#if 1}}")]
+    ['there is no macro {{carl}}; did you mean char?', '{{#if 1}} is not closed']
     """
     return islice(_findings(text, path), MAX_CBS_FINDINGS)
 
