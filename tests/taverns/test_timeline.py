@@ -68,7 +68,7 @@ def test_it_is_what_a_session_has() -> None:
         assert {(entry.uid, entry.text) for entry in turn.entries if entry.fired} == fired
         assert turn.tokens == plan.trim_report.final_tokens == sum(turn.groups.values())
         assert turn.left_out == sum(record.token_count for record in plan.trim_report.evictions)
-        assert turn.read <= turn.kept < turn.tokens
+        assert turn.read <= turn.shared < turn.tokens
     assert made.turns[-1].left_out > 0
 
 

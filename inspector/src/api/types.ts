@@ -429,7 +429,7 @@ export interface TurnView {
   readonly assets: readonly AssetTokens[];
   readonly left_out: number;
   readonly entries: readonly TurnEntryView[];
-  readonly kept: number;
+  readonly shared: number;
   readonly read: number;
   readonly why: string | null;
   readonly mend: string | null;

@@ -42,7 +42,7 @@ class TurnEntry(msgspec.Struct, frozen=True):
 class TimelineTurn(msgspec.Struct, frozen=True, kw_only=True):
     """One turn: the index of the user's message, and the prompt's tokens, in all and by budget group.
 
-    ``entries`` are those that are in or came near it. ``left_out`` are tokens of what did not fit. ``kept`` are the tokens that
+    ``entries`` are those that are in or came near it. ``left_out`` are tokens of what did not fit. ``shared`` are the tokens that
     the prompt before began with, too; ``read`` those of them that the provider's cache serves. ``why`` says why not more,
     ``mend`` how more.
     """
@@ -53,7 +53,7 @@ class TimelineTurn(msgspec.Struct, frozen=True, kw_only=True):
     groups: dict[str, int]
     left_out: int
     entries: tuple[TurnEntry, ...]
-    kept: int = 0
+    shared: int = 0
     read: int = 0
     why: str | None = None
     mend: str | None = None
@@ -105,8 +105,8 @@ class Timeline(msgspec.Struct, frozen=True):
         for row in self.rows:
             last = max(row.turns)
             fired = sum(entry.fired for entry in row.turns.values())
-            said = f"{last + 1}: {shorten(row.turns[last].text, _LONGEST)}"
-            rows.append((row.title or str(row.uid), row.book, fired, row.line(count), said))
+            latest = f"{last + 1}: {shorten(row.turns[last].text, _LONGEST)}"
+            rows.append((row.title or str(row.uid), row.book, fired, row.line(count), latest))
         return TextTable(f"entries in {count} turns", names, tuple(rows))
 
     def _token_table(self) -> TextTable:
@@ -157,8 +157,8 @@ def built_turns(
     The last is that of the request's ``message``, where there is one. ``inputs`` are over the request. Raises as `timeline`.
     """
     if request.message:
-        said = Message("user", request.message)
-        request = request.with_(history=(*request.history, said), message="")
+        question = Message("user", request.message)
+        request = request.with_(history=(*request.history, question), message="")
     ends = [index for index, message in enumerate(request.history) if message.role == "user"]
     if not ends:
         raise UsageError("the chat has no message of the user", hint="name a chat with --chat")
@@ -184,7 +184,7 @@ def timeline_turn(message: int, plan: Plan, before: Plan | None, provider: str =
         groups=figures.groups,
         left_out=sum(one.token_count for one in report.evictions) if isinstance(report, TrimReport) else 0,
         entries=tuple(_entry(verdict) for verdict in near_verdicts(plan)),
-        kept=0 if before is None else prefix_report(before, plan).shared_tokens,
+        shared=0 if before is None else prefix_report(before, plan).shared_tokens,
         read=cached.read,
         why=None if cached.cause is None else cached.cause.why,
         mend=None if cached.cause is None else cached.cause.mend,

@@ -176,7 +176,7 @@ class TierVocabulary:
             machine, words = self._machine()
             for number, start, end in machine.find_matches_as_indexes(view.text, overlapping=True):
                 occurrences.append((end, start, words[number]))
-        occurrences.sort(key=_PLACE)
+        occurrences.sort(key=_SPAN)
         return occurrences
 
     def _bordered(self, words: list[str], text: str) -> list[_Occurrence]:
@@ -273,7 +273,7 @@ class TierVocabulary:
 
 
 _NO_RIGHTS: Final = Rights()
-_PLACE: Final = itemgetter(0, 1)
+_SPAN: Final = itemgetter(0, 1)
 
 
 def fits(form: Form, number: Number, *, foreign: bool = False) -> bool:

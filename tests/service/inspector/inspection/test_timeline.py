@@ -46,7 +46,7 @@ def test_each_turn_is_what_the_page_shows_there() -> None:
         plan = planned(workspace, Variation(settings=SettingsChange(turn=turn.message, message=text)))
         assert turn.tokens == accounting(plan).total
         assert sum(asset.tokens for asset in turn.assets) <= turn.tokens
-        assert turn.kept < turn.tokens
+        assert turn.shared < turn.tokens
 
 
 def test_some_turns_are_those_of_all() -> None:

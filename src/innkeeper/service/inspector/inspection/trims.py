@@ -21,7 +21,7 @@ def trims_of(plan: Plan) -> tuple[Trim, ...]:
     if not isinstance(report, TrimReport) or not report.evictions:
         return ()
     blocks = {block.id: block for block in plan.blocks}
-    places = _places(plan, [blocks[record.block_id] for record in report.evictions if record.block_id in blocks])
+    positions = _positions(plan, [blocks[record.block_id] for record in report.evictions if record.block_id in blocks])
     trims = [
         view_of(
             Trim,
@@ -29,7 +29,7 @@ def trims_of(plan: Plan) -> tuple[Trim, ...]:
             reason=str(record.reason),
             text=block.content[:MAX_TRIM_TEXT],
             role=block.role,
-            before=places[block.id],
+            before=positions[block.id],
         )
         for record in report.evictions
         if (block := blocks.get(record.block_id)) is not None
@@ -38,7 +38,7 @@ def trims_of(plan: Plan) -> tuple[Trim, ...]:
     return tuple(sorted(trims, key=lambda trim: (end if trim.before is None else trim.before, _number(trim.block_id))))
 
 
-def _places(plan: Plan, left_out: Sequence[Block]) -> dict[str, int | None]:
+def _positions(plan: Plan, left_out: Sequence[Block]) -> dict[str, int | None]:
     """The index of the message that each would have stood before.
 
     A tavern leaves it where it stood, or puts it at the end: then it belongs before the next message of the chat, or behind the
@@ -51,14 +51,14 @@ def _places(plan: Plan, left_out: Sequence[Block]) -> dict[str, int | None]:
     first = next((index for block, index in sent if block.group == BudgetGroup.HISTORY), None)
     following = dict(_following(plan, indexes))
 
-    def place(block: Block) -> int | None:
+    def position(block: Block) -> int | None:
         if following[block.id] is not None:
             return following[block.id]
         if block.group == BudgetGroup.HISTORY:
             return next((index for number, index in history if number > _number(block.id)), None)
         return behind.get(block.slot, first)
 
-    return {block.id: place(block) for block in left_out}
+    return {block.id: position(block) for block in left_out}
 
 
 def _following(plan: Plan, indexes: dict[str, int]) -> Iterator[tuple[str, int | None]]:

@@ -35,7 +35,7 @@ class AssetTokens(msgspec.Struct, frozen=True):
 class TurnView(msgspec.Struct, frozen=True):
     """One turn: the index of the user's message in the chat, and the prompt's tokens, in all and by where its text came from.
 
-    ``entries`` are those that are in or came near it. ``left_out`` are tokens of what did not fit. ``kept`` are the tokens that
+    ``entries`` are those that are in or came near it. ``left_out`` are tokens of what did not fit. ``shared`` are the tokens that
     the prompt before began with, too; ``read`` those of them that the provider's cache serves. ``why`` says why not more,
     ``mend`` how more.
     """
@@ -46,7 +46,7 @@ class TurnView(msgspec.Struct, frozen=True):
     assets: tuple[AssetTokens, ...]
     left_out: int
     entries: tuple[TurnEntryView, ...]
-    kept: int
+    shared: int
     read: int
     why: str | None
     mend: str | None

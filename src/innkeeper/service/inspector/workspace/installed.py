@@ -162,14 +162,14 @@ class Installed:
         else:
             made["character"] = next((one for one in assets.values() if isinstance(one, Character)), None)
         if "history" not in fields and isinstance(made.get("character"), Character):
-            made |= self._kept("greeting", (base, made["character"], made["user"]), lambda: self._greeting(made))
+            made |= self._cached("greeting", (base, made["character"], made["user"]), lambda: self._greeting(made))
         if "preset" in fields:
-            made["preset"] = self._kept(
+            made["preset"] = self._cached(
                 "preset", (base, fields["preset"]), lambda: Preset.of({**(base.preset or {}), **fields["preset"].raw})
             )
         if "settings" in fields:
             files = tuple(asset for asset in assets.values() if isinstance(asset, PresetFile))
-            made["settings"] = self._kept(
+            made["settings"] = self._cached(
                 "settings", (base, *files), lambda: deep_merge(base.settings, fields["settings"])
             )
         return made
@@ -187,7 +187,7 @@ class Installed:
         name = f"{WORLDS}/{item['name']}.json"
         book = assets.get(name, item["book"])
         return (
-            None if name in closed else self._kept(f"{item['scope']} {name}", (book,), lambda: {**item, "book": book})
+            None if name in closed else self._cached(f"{item['scope']} {name}", (book,), lambda: {**item, "book": book})
         )
 
     def _group(self, group: Mapping[str, Any], assets: Mapping[str, Any], closed: set[str]) -> Mapping[str, Any]:
@@ -202,11 +202,11 @@ class Installed:
             muted = tuple(numbers.index(number) for number in group["disabled"] if number in numbers)
             return {**group, "members": tuple(members), "speaker": speaker, "disabled": muted}
 
-        group_made: Mapping[str, Any] = self._kept("group", (group, *cards), edited)
+        group_made: Mapping[str, Any] = self._cached("group", (group, *cards), edited)
         return group_made
 
-    def _kept(self, name: str, parts: tuple[Any, ...], made: Callable[[], Any]) -> Any:
-        """What is made of some values, the same one as long as they are."""
+    def _cached(self, name: str, parts: tuple[Any, ...], made: Callable[[], Any]) -> Any:
+        """Return what ``made`` makes of some values: the same object as long as they are the same."""
         before = self._parts.get(name)
         if before is None or not is_same(before[0], parts):
             before = self._parts[name] = parts, made()
@@ -222,7 +222,9 @@ class Installed:
         made: dict[str, Any] = {"history": chat.to_messages(hidden=True)}
         if cut:
             settings = fields.get("settings", self.request.settings)
-            made["settings"] = self._kept("cut", (chat, settings), lambda: {**settings, "chat_metadata": chat.metadata})
+            made["settings"] = self._cached(
+                "cut", (chat, settings), lambda: {**settings, "chat_metadata": chat.metadata}
+            )
             everywhere = {"local": {}, "global": self.request.variables.get("global", {})}
-            made["variables"] = self._kept("variables", (self.request,), lambda: everywhere)
+            made["variables"] = self._cached("variables", (self.request,), lambda: everywhere)
         return made
