@@ -10,6 +10,7 @@ import click
 
 from innkeeper.cli.app.commands import examples, json_option, print_json
 from innkeeper.cli.prompt.asset_options import asset_options, turn_options
+from innkeeper.cli.prompt.turn_report import print_report, report_options
 from innkeeper.cli.settings import completion
 
 if TYPE_CHECKING:
@@ -68,10 +69,7 @@ def plan(before: str, after: str, *, provider: str, lifetime: str | None, as_jso
 @click.argument("files", nargs=-1, metavar="FILES...", shell_complete=completion.files)
 @asset_options
 @turn_options
-@click.option("--provider", metavar="NAME", default="anthropic", show_default=True, help="Whose cache.")
-@click.option("--svg", "plot", type=click.Path(path_type=Path), help="Draw the turns into this file.")
-@click.option("--html", "page", type=click.Path(path_type=Path), help="Write table and plot as a page to this file.")
-@click.option("--force", is_flag=True, help="Overwrite files that exist.")
+@report_options
 @click.option("--check", is_flag=True, help="Send each turn to the local model too, and show what its cache served.")
 @json_option
 def simulate(
@@ -93,9 +91,7 @@ def simulate(
     """
     from innkeeper.cli.prompt.assets import AssetFiles
     from innkeeper.cli.prompt.build import planned
-    from innkeeper.content import save_bytes
     from innkeeper.prompt import UsageError
-    from innkeeper.prompt.report import html_page
     from innkeeper.taverns.cache_simulation import simulate_cache
 
     options |= {"dialect": None}
@@ -104,17 +100,7 @@ def simulate(
             raise UsageError("there is nothing to simulate", hint="name a chat")
         simulation = _checked(built.request) if check else simulate_cache(built.request, provider)
     table = simulation.table()
-    pages = {plot: simulation.to_svg(), page: html_page(table.title, (table,)) + simulation.to_svg()}
-    for path, text in pages.items():
-        if path is not None:
-            save_bytes(path, text.encode("utf-8", "replace"), force=force)
-            click.echo(f"wrote {path}", err=True)
-    if as_json:
-        print_json(simulation.to_dict())
-    else:
-        from innkeeper.cli.app.render import console, print_tables
-
-        print_tables(console(), (table,))
+    print_report(simulation, (table,), table.title, plot=plot, page=page, force=force, as_json=as_json)
 
 
 def _checked(request: BuildRequest) -> CacheSimulation:

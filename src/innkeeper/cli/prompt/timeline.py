@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
-from innkeeper.cli.app.commands import examples, json_option, print_json
+from innkeeper.cli.app.commands import examples, json_option
 from innkeeper.cli.app.paging import paged
 from innkeeper.cli.prompt.asset_options import asset_options, turn_options
+from innkeeper.cli.prompt.turn_report import print_report, report_options
 from innkeeper.cli.settings import completion
 
 
@@ -22,10 +23,7 @@ from innkeeper.cli.settings import completion
 @click.argument("files", nargs=-1, metavar="FILES...", shell_complete=completion.files)
 @asset_options
 @turn_options
-@click.option("--provider", metavar="NAME", default="anthropic", show_default=True, help="Whose cache.")
-@click.option("--svg", "plot", type=click.Path(path_type=Path), help="Draw the tokens of each turn into this file.")
-@click.option("--html", "page", type=click.Path(path_type=Path), help="Write tables and plot as a page to this file.")
-@click.option("--force", is_flag=True, help="Overwrite files that exist.")
+@report_options
 @json_option
 @paged
 def timeline(
@@ -45,9 +43,7 @@ def timeline(
     """
     from innkeeper.cli.prompt.assets import AssetFiles
     from innkeeper.cli.prompt.build import planned
-    from innkeeper.content import save_bytes
     from innkeeper.prompt import UsageError
-    from innkeeper.prompt.report import html_page
     from innkeeper.taverns.timeline import timeline as timeline_of
 
     options |= {"dialect": None}
@@ -55,15 +51,4 @@ def timeline(
         if built.request is None:
             raise UsageError("there is no chat to follow", hint="name a chat")
         through = timeline_of(built.request, provider)
-    tables = through.tables()
-    pages = {plot: through.to_svg(), page: html_page("Timeline", tables, through.to_svg())}
-    for path, text in pages.items():
-        if path is not None:
-            save_bytes(path, text.encode("utf-8", "replace"), force=force)
-            click.echo(f"wrote {path}", err=True)
-    if as_json:
-        print_json(through.to_dict())
-    else:
-        from innkeeper.cli.app.render import console, print_tables
-
-        print_tables(console(), tables)
+    print_report(through, through.tables(), "Timeline", plot=plot, page=page, force=force, as_json=as_json)
