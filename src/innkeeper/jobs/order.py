@@ -8,7 +8,7 @@ highest priority, holds up nobody who asks for one.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select, text
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
     from innkeeper.jobs.job import Job
+
+_AHEAD: Final = 64
+"""Further jobs of a caller that are looked at: other workers may be taking its first ones just now."""
 
 
 def check_priority(priority: int) -> None:
@@ -37,16 +40,20 @@ def is_due(now: str) -> ColumnElement[bool]:
 
 
 def next_jobs(now: str, limit: int) -> Select[Any]:
-    """Asks for the identifiers of the jobs whose turn it is, at most ``limit``."""
+    """Asks for the identifiers of the jobs whose turn it is, at most ``limit``.
+
+    The jobs of each caller are numbered along ``ix_jobs_turn``; only the first of each are looked at further.
+    """
     caller = (jobs.c.tenant, jobs.c.owner)
-    last = and_(job_turns.c.tenant == jobs.c.tenant, job_turns.c.owner == jobs.c.owner)
     held = select(*caller, func.count().label("held")).where(jobs.c.lease.is_not(None)).group_by(*caller).subquery()
-    own = func.row_number().over(partition_by=caller, order_by=(jobs.c.priority.desc(), jobs.c.due_at, jobs.c.id))
-    same_caller = and_(held.c.tenant == jobs.c.tenant, held.c.owner == jobs.c.owner)
-    turn = (own + func.coalesce(held.c.held, 0)).label("turn")
-    turns = select(jobs.c.id, turn).outerjoin(held, same_caller).where(is_due(now)).subquery()
-    due = select(jobs.c.id).join(turns, turns.c.id == jobs.c.id).outerjoin(job_turns, last).where(is_due(now))
-    return due.order_by(turns.c.turn, job_turns.c.taken_at.nulls_first(), jobs.c.due_at, jobs.c.id).limit(limit)
+    number = func.row_number().over(partition_by=caller, order_by=(jobs.c.priority.desc(), jobs.c.due_at, jobs.c.id))
+    numbered = select(jobs.c.id, *caller, number.label("number")).where(is_due(now)).subquery()
+    first = select(numbered).where(numbered.c.number <= limit + _AHEAD).subquery()
+    due = select(jobs.c.id).join(first, first.c.id == jobs.c.id).where(is_due(now))
+    due = due.outerjoin(held, and_(held.c.tenant == first.c.tenant, held.c.owner == first.c.owner))
+    due = due.outerjoin(job_turns, and_(job_turns.c.tenant == first.c.tenant, job_turns.c.owner == first.c.owner))
+    turn = first.c.number + func.coalesce(held.c.held, 0)
+    return due.order_by(turn, job_turns.c.taken_at.nulls_first(), jobs.c.due_at, jobs.c.id).limit(limit)
 
 
 def note_turns(connection: Connection, taken: Iterable[Job], now: str) -> None:

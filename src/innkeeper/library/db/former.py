@@ -54,6 +54,7 @@ def bring_to_first(connection: Connection, revision_before: str) -> None:
     from innkeeper.library.db.scene_tables import metadata
 
     made: set[str] = set()
+    extended: dict[str, tuple[str, ...]] = {}
     for revision, (tables, columns) in _ADDED.items():
         if revision <= revision_before:
             continue
@@ -62,7 +63,9 @@ def bring_to_first(connection: Connection, revision_before: str) -> None:
             made.add(name)
         for name, added in columns.items():
             if name not in made:  # a table that was made here has all its columns
-                _extend(connection, metadata.tables[name], added)
+                extended[name] = (*extended.get(name, ()), *added)
+    for name, added in extended.items():
+        _extend(connection, metadata.tables[name], added)
 
 
 def _extend(connection: Connection, table: Table, columns: tuple[str, ...]) -> None:

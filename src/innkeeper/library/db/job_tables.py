@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import Boolean, Column, ForeignKey, Index, String, Table, Text, UniqueConstraint, text
+from sqlalchemy import Boolean, Column, ForeignKey, Index, String, Table, Text, TextClause, UniqueConstraint, text
 
 from innkeeper.library.db.columns import (
     Moment,
@@ -27,7 +27,7 @@ DUE: Final = "state IN ('queued', 'running', 'storing') AND lease IS NULL"
 """The condition of jobs that wait for a worker, word for word as the index has it that claims go by."""
 
 
-def _index(name: str, where: str, *columns: str) -> Index:
+def _index(name: str, where: str, *columns: str | TextClause) -> Index:
     """An index of the few rows that a condition is true of, so that a job leaves it when it has ended."""
     return Index(name, *columns, sqlite_where=text(where), postgresql_where=text(where))
 
@@ -79,6 +79,8 @@ jobs: Final = Table(
     integer("priority", 0),
     UniqueConstraint("tenant", "owner", "idempotency_key", name="asked_once"),
     _index("ix_jobs_due", DUE, "due_at", "id"),
+    _index("ix_jobs_turn", DUE, "tenant", "owner", text("priority DESC"), "due_at", "id", "state", "lease"),
+    _index("ix_jobs_held", "lease IS NOT NULL", "tenant", "owner"),
     _index("ix_jobs_deadline", "finished_at IS NULL", "deadline"),
     _index("ix_jobs_lease", "lease IS NOT NULL", "lease_until"),
     _index("ix_jobs_cancel", "cancel_due IS NOT NULL", "cancel_due"),
