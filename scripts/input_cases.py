@@ -22,7 +22,7 @@ from innkeeper.content.spellings.reading import SHARED_FIELDS, WORLD_FIELDS
 from innkeeper.dialects.sillytavern.dialect import SillyTavern
 from innkeeper.prompt import BuildLimits, InMemoryHooks, InMemoryInjections, InMemoryVariables
 from innkeeper.prompt.determinism import Randomness
-from innkeeper.prompt.dialect import Dialects
+from innkeeper.prompt.payload.dialect import Dialects
 from innkeeper.taverns.inputs import CHAT_METADATA
 from innkeeper.text.bm25 import Bm25
 from scripts.input_matrix import MARK, Variation

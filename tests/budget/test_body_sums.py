@@ -10,7 +10,7 @@ import pytest
 from innkeeper.budget import accounting
 from innkeeper.inference import PromptRunner, RunnerConfig
 from innkeeper.prompt import MaxTokensExceededError, NoteKind
-from innkeeper.prompt.dialect import reply_limit
+from innkeeper.prompt.payload.dialect import reply_limit
 from innkeeper.taverns import TAVERNS, vibe
 from tests.properties.test_bodies_fit import picture
 

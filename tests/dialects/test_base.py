@@ -9,9 +9,9 @@ from innkeeper.dialects.base import BaseDialect
 from innkeeper.dialects.conversation import Rules, TurnSequence
 from innkeeper.dialects.options import Table, as_is
 from innkeeper.dialects.report import Report
-from innkeeper.prompt.dialect import Tool
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.payload.dialect import Tool
 
 HI = [Message("user", "Hi")]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from innkeeper.dialects import DIALECTS, convert
 from innkeeper.prompt import Message, Tool
-from innkeeper.prompt.dialect import Dialect
+from innkeeper.prompt.payload.dialect import Dialect
 from innkeeper.prompt.text import scalar_text
 from tests.dialects.talks import ALL, CHAT, TALKS, leaves, message, orderly, spelt
 from tests.prompt.doubles import ANY_TEXT, JSON

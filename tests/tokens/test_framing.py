@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.prompt import Message
-from innkeeper.prompt.dialect import Tool
 from innkeeper.prompt.errors import UnknownNameError
+from innkeeper.prompt.payload.dialect import Tool
 from innkeeper.tokens import (
     ANTHROPIC,
     FRAMINGS,

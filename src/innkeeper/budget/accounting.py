@@ -19,7 +19,7 @@ from innkeeper.budget.report import EvictionRecord, TrimReport
 from innkeeper.budget.trim import TokenRoom
 from innkeeper.prompt import Block, InnkeeperError, MaxTokensExceededError, Message, Note, Payload, Plan, TokenCounter
 from innkeeper.prompt.block import Origin, source_words
-from innkeeper.prompt.dialect import REPLY_LIMITS, reply_limit
+from innkeeper.prompt.payload.dialect import REPLY_LIMITS, reply_limit
 from innkeeper.prompt.text import escaped, shorten
 from innkeeper.tokens.framing import Framing
 from innkeeper.tokens.table.catalogue import known_window

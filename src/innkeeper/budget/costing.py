@@ -13,8 +13,8 @@ import msgspec
 from innkeeper.prompt import Attachment, Block, Message, ScratchKey, TokenCounter
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import EMPTY
-from innkeeper.prompt.dialect import Dialect, Dialects
 from innkeeper.prompt.errors import InnkeeperError, UsageError
+from innkeeper.prompt.payload.dialect import Dialect, Dialects
 from innkeeper.prompt.text import kind_of, shorten
 from innkeeper.tokens.counter import Counter, default_counter
 from innkeeper.tokens.framing import FRAMINGS, NO_FRAMING, OPENAI, Framing, count_tools, fields_of

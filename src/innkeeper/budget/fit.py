@@ -33,7 +33,7 @@ from innkeeper.prompt import (
     TokenCounter,
 )
 from innkeeper.prompt.data import freeze
-from innkeeper.prompt.dialect import REPLY_LIMITS, reply_limit
+from innkeeper.prompt.payload.dialect import REPLY_LIMITS, reply_limit
 from innkeeper.prompt.text import shorten
 from innkeeper.tokens.framing import Framing
 from innkeeper.tokens.media import kind_of

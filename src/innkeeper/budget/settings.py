@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Final
 from innkeeper.budget.costing import Costing, framing_of, sent_metadata, shape_of, whole
 from innkeeper.budget.strategies import STRATEGIES, Strategies, Strategy
 from innkeeper.prompt import NoteKind, ScratchKey, State, StepConfig, TokenCounter, UnknownNameError
-from innkeeper.prompt.dialect import needed_limit, reply_limit
 from innkeeper.prompt.errors import UsageError
+from innkeeper.prompt.payload.dialect import needed_limit, reply_limit
 from innkeeper.prompt.text import kind_of, shorten
 from innkeeper.tokens.counter import default_counter
 from innkeeper.tokens.estimators import counter_of

@@ -20,7 +20,7 @@ from innkeeper.data.batch import BatchSettings, BuiltRow, builder_of, table_of
 from innkeeper.data.journal import AnswerJournal, key_of, no_batches
 from innkeeper.inference.errors import BudgetError, HttpError
 from innkeeper.prompt import InnkeeperError, Plan, UsageError
-from innkeeper.prompt.dialect import reply_limit
+from innkeeper.prompt.payload.dialect import reply_limit
 from innkeeper.tokens.table.catalogue import known_model, tokens_cost
 
 MOST_AT_ONCE: Final = 64

@@ -1,7 +1,7 @@
 """BaseDialect: what all built-in dialects do alike. A provider's module states its rules and writes its shapes.
 
 A dialect of your own need not derive from it: anything with a ``name``, ``messages`` and ``request`` is a dialect
-(`innkeeper.prompt.dialect.Dialect`).
+(`innkeeper.prompt.payload.dialect.Dialect`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from innkeeper.dialects.conversation import STYLE_OPTIONS, Rules, TurnSequence, 
 from innkeeper.dialects.options import Table, apply, neutral, report_unknown
 from innkeeper.dialects.report import Report, jsonable
 from innkeeper.dialects.tools import definition, own_tools
-from innkeeper.prompt.dialect import Payload, Tool
 from innkeeper.prompt.message import Message
+from innkeeper.prompt.payload.dialect import Payload, Tool
 from innkeeper.prompt.text import scalar_text
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import Any, Final
 
-from innkeeper.prompt.dialect import Dialects, LazyDialect
 from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.message import Message, messages_of
 from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.payload.dialect import Dialects, LazyDialect
 
 
 def _lazy(name: str, home: str, *arguments: str) -> LazyDialect:

@@ -17,9 +17,9 @@ from innkeeper.dialects.options import Table, as_is, neutral, stop_list
 from innkeeper.dialects.report import Report, jsonable, option_error
 from innkeeper.dialects.tools import definition
 from innkeeper.dialects.turn import ASSISTANT, SYSTEM, USER, Turn
-from innkeeper.prompt.dialect import Tool
 from innkeeper.prompt.errors import ConfigError, UnknownNameError
 from innkeeper.prompt.message import Message
+from innkeeper.prompt.payload.dialect import Tool
 from innkeeper.prompt.text import scalar_text
 from innkeeper.prompt.typed.once import convert, decode
 

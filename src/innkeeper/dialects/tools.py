@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from innkeeper.dialects.report import Report, jsonable
 from innkeeper.dialects.turn import FUNCTION, RESULTS, TOOL, USER, ToolCall, Turn, replace
-from innkeeper.prompt.dialect import Tool
 from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.payload.dialect import Tool
 from innkeeper.prompt.text import scalar_text
 
 _Key = tuple[int, int]

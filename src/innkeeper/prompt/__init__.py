@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from innkeeper.prompt.determinism import Clock as Clock
     from innkeeper.prompt.determinism import Mulberry32 as Mulberry32
     from innkeeper.prompt.determinism import Randomness as Randomness
-    from innkeeper.prompt.dialect import Dialect as Dialect
-    from innkeeper.prompt.dialect import Dialects as Dialects
-    from innkeeper.prompt.dialect import Payload as Payload
-    from innkeeper.prompt.dialect import Tool as Tool
     from innkeeper.prompt.errors import ConfigError as ConfigError
     from innkeeper.prompt.errors import FormatError as FormatError
     from innkeeper.prompt.errors import InnkeeperError as InnkeeperError
@@ -51,6 +47,10 @@ if TYPE_CHECKING:
     from innkeeper.prompt.note import TraceCollector as TraceCollector
     from innkeeper.prompt.note import TraceStep as TraceStep
     from innkeeper.prompt.parts import Attachment as Attachment
+    from innkeeper.prompt.payload.dialect import Dialect as Dialect
+    from innkeeper.prompt.payload.dialect import Dialects as Dialects
+    from innkeeper.prompt.payload.dialect import Payload as Payload
+    from innkeeper.prompt.payload.dialect import Tool as Tool
     from innkeeper.prompt.plan import Plan as Plan
     from innkeeper.prompt.request import BuildRequest as BuildRequest
     from innkeeper.prompt.request import ReplayBundle as ReplayBundle
@@ -83,7 +83,7 @@ _HOMES: Final = {
     "build": ("build",),
     "data": ("FrozenDict", "deep_merge", "freeze", "thaw"),
     "determinism": ("Clock", "Mulberry32", "Randomness"),
-    "dialect": ("Dialect", "Dialects", "Payload", "Tool"),
+    "payload.dialect": ("Dialect", "Dialects", "Payload", "Tool"),
     "errors": (
         "ConfigError",
         "FormatError",

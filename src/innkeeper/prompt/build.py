@@ -9,9 +9,9 @@ import msgspec
 from innkeeper.prompt.allowance import BuildLimits, allowed
 from innkeeper.prompt.data import FrozenDict, freeze
 from innkeeper.prompt.determinism import Clock, Randomness, noticed
-from innkeeper.prompt.dialect import Dialects, read_tools
 from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.payload.dialect import Dialects, read_tools
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.request import ASSET_FIELDS, GENERATION_TYPES, BuildRequest
 from innkeeper.prompt.run.context import Context

@@ -19,8 +19,8 @@ from typing import Any, ClassVar, Final, NoReturn, Self, TypeVar
 import msgspec
 
 from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError, UnknownNameError, UsageError, Where
-from innkeeper.prompt.quick_json import quick_json
 from innkeeper.prompt.text import kind_of, scalar_text
+from innkeeper.prompt.typed.quick_json import quick_json
 
 MAX_DEPTH: Final = 64
 """Objects and lists inside one another, in any data that comes from outside (`LimitError`)."""

@@ -11,10 +11,18 @@ import msgspec
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.block import Block, InsertionPoint, Origin, OriginAsset, join_pieces, strip_pieces
 from innkeeper.prompt.data import EMPTY, FrozenDict, plain_data, to_json
-from innkeeper.prompt.dialect import REPLY_LIMITS, Dialects, Payload, Tool, known_options, needed_limit, reply_limit
 from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note, NoteKind
+from innkeeper.prompt.payload.dialect import (
+    REPLY_LIMITS,
+    Dialects,
+    Payload,
+    Tool,
+    known_options,
+    needed_limit,
+    reply_limit,
+)
 from innkeeper.prompt.request import BuildRequest, ReplayBundle
 from innkeeper.prompt.text import kind_of
 
@@ -22,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from innkeeper.prompt.note import Trace
+    from innkeeper.prompt.payload.source_map import SourceMap
     from innkeeper.prompt.run.state import ExplainedPlan, PlanDifference, PlannedCache, TokenCounter
-    from innkeeper.prompt.source_map import SourceMap
 
 
 FINGERPRINT_VERSION: Final = "innkeeper-plan-1"
@@ -225,7 +233,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
         Of `to_messages`, or with ``request`` of `to_request`.
         """
-        from innkeeper.prompt.source_map import source_map
+        from innkeeper.prompt.payload.source_map import source_map
 
         return source_map(self, dialect, request=request, **options)
 
@@ -276,7 +284,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     def _repr_html_(self) -> str:
         """The messages as notebooks show them: each text in the colour of its asset."""
-        from innkeeper.prompt.source_map import plan_html
+        from innkeeper.prompt.payload.source_map import plan_html
 
         return plan_html(self)
 

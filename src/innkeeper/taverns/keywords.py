@@ -16,8 +16,8 @@ from innkeeper.content.preset import Preset
 from innkeeper.prompt import BuildRequest, Message
 from innkeeper.prompt.allowance import BuildLimits
 from innkeeper.prompt.determinism import Randomness
-from innkeeper.prompt.dialect import Dialects
 from innkeeper.prompt.note import Instrumenter, Note
+from innkeeper.prompt.payload.dialect import Dialects
 from innkeeper.prompt.run.context import Context
 from innkeeper.prompt.run.extensions import HookRegistry, Injection, InjectionRegistry
 from innkeeper.prompt.run.state import PassageSearch, TokenCounter

@@ -4,7 +4,7 @@ import pytest
 
 from innkeeper.dialects import DIALECTS
 from innkeeper.prompt import Message
-from innkeeper.prompt.dialect import Tool
+from innkeeper.prompt.payload.dialect import Tool
 
 ASKED = (Message("user", "Hi"),)
 

@@ -9,8 +9,8 @@ from html import escape
 from typing import TYPE_CHECKING, Final
 
 from innkeeper.cli.app.render import dropped_lines, note_lines, plan_title, verdicts_of, window_words
+from innkeeper.prompt.payload.source_map import plan_html
 from innkeeper.prompt.report import TextTable, html_page, svg_bar
-from innkeeper.prompt.source_map import plan_html
 
 if TYPE_CHECKING:
     from innkeeper.budget import Accounting

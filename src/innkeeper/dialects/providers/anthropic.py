@@ -20,9 +20,9 @@ from innkeeper.dialects.pieces import Piece, pieces_of
 from innkeeper.dialects.report import Report, jsonable
 from innkeeper.dialects.tools import chosen, tool_fields
 from innkeeper.dialects.turn import ASSISTANT, SYSTEM, TOOL, USER, ToolCall, Turn, replace
-from innkeeper.prompt.dialect import Tool
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.parts import ANTHROPIC
+from innkeeper.prompt.payload.dialect import Tool
 from innkeeper.prompt.text import scalar_text
 
 DEFAULT_MAX_TOKENS: Final = 4096

@@ -18,7 +18,7 @@ from innkeeper.dialects.pieces import Piece, pieces_of
 from innkeeper.dialects.report import Report, jsonable, object_of
 from innkeeper.dialects.tools import chosen, tool_fields
 from innkeeper.dialects.turn import ASSISTANT, TOOL, USER, ToolCall, Turn
-from innkeeper.prompt.dialect import Tool
+from innkeeper.prompt.payload.dialect import Tool
 
 MAX_STOPS: Final = 5
 """Stop strings of a request (a note; further ones are left out)."""

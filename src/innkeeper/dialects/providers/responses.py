@@ -18,7 +18,7 @@ from innkeeper.dialects.pieces import Piece, pieces_of
 from innkeeper.dialects.report import Report, jsonable
 from innkeeper.dialects.tools import chosen, tool_fields
 from innkeeper.dialects.turn import ASSISTANT, SYSTEM, TOOL, USER, ToolCall, Turn
-from innkeeper.prompt.dialect import Tool
+from innkeeper.prompt.payload.dialect import Tool
 
 
 def part(media: Media) -> dict[str, Any] | str:

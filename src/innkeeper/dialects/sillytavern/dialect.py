@@ -35,10 +35,10 @@ from innkeeper.dialects.sillytavern.sources import SOURCES, OmissionRule, rules_
 from innkeeper.dialects.tools import definition, function_choice
 from innkeeper.dialects.turn import ASSISTANT, SYSTEM, USER, Turn
 from innkeeper.prompt.data import EMPTY
-from innkeeper.prompt.dialect import Payload, Tool
 from innkeeper.prompt.errors import UnavailableError, UnknownNameError
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note, NoteKind
+from innkeeper.prompt.payload.dialect import Payload, Tool
 from innkeeper.prompt.text import scalar_text
 
 _MEDIA: Final = ("image", "video", "audio")

@@ -20,8 +20,8 @@ from innkeeper.inference.client.endpoint import encoded
 from innkeeper.inference.response.events import ModelEvent, Started
 from innkeeper.prompt import Message, UsageError
 from innkeeper.prompt.data import EMPTY, FrozenDict, Registry, freeze
-from innkeeper.prompt.dialect import Dialect, Tool
 from innkeeper.prompt.note import Note
+from innkeeper.prompt.payload.dialect import Dialect, Tool
 
 
 def count(value: Any) -> int | None:

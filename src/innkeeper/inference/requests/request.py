@@ -18,10 +18,10 @@ from innkeeper.dialects.plan_payload import plan_payload
 from innkeeper.inference.adapters.adapter import Adapter, ModelRequest
 from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, thaw
-from innkeeper.prompt.dialect import Dialects, Tool
 from innkeeper.prompt.errors import FormatError, LimitError, UnsupportedError, UsageError, Where
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note, NoteKind
+from innkeeper.prompt.payload.dialect import Dialects, Tool
 from innkeeper.prompt.text import kind_of
 
 if TYPE_CHECKING:

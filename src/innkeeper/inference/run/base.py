@@ -30,8 +30,8 @@ from innkeeper.prompt import (
     freeze,
     thaw,
 )
-from innkeeper.prompt.dialect import REPLY_LIMITS, Payload
 from innkeeper.prompt.near import did_you_mean
+from innkeeper.prompt.payload.dialect import REPLY_LIMITS, Payload
 from innkeeper.prompt.text import kind_of, whole_texts
 from innkeeper.taverns.inputs import KEYWORDS, read_keywords
 

@@ -14,9 +14,9 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, thaw
-from innkeeper.prompt.dialect import Tool
 from innkeeper.prompt.errors import FormatError, InnkeeperError, Where
 from innkeeper.prompt.message import Message
+from innkeeper.prompt.payload.dialect import Tool
 from innkeeper.prompt.text import kind_of
 
 _ASSET: Final = "request"

@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 from innkeeper.prompt.data import EMPTY, FrozenDict
-from innkeeper.prompt.dialect import read_tools
 from innkeeper.prompt.errors import StrictModeError, UsageError, Where
 from innkeeper.prompt.note import Note, NoteKind
+from innkeeper.prompt.payload.dialect import read_tools
 
 if TYPE_CHECKING:
     from innkeeper.prompt.allowance import BuildLimits
     from innkeeper.prompt.block import Block
     from innkeeper.prompt.determinism import Clock, Randomness
-    from innkeeper.prompt.dialect import Dialects, Tool
     from innkeeper.prompt.note import Instrumenter
+    from innkeeper.prompt.payload.dialect import Dialects, Tool
     from innkeeper.prompt.plan import Plan
     from innkeeper.prompt.request import BuildRequest
     from innkeeper.prompt.run.context import Context

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from innkeeper.conversation import ProfileTurn
     from innkeeper.inference.requests.request import GenerationRequest
     from innkeeper.prompt import Note, Plan, Ports
-    from innkeeper.prompt.dialect import Payload
+    from innkeeper.prompt.payload.dialect import Payload
     from innkeeper.service.gateway.state import AppState
 
 

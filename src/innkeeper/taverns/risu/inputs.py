@@ -18,8 +18,8 @@ from innkeeper.macros.cbs import CbsScope, default_variables
 from innkeeper.macros.engine.errors import MacroLimitError
 from innkeeper.prompt import Note, NoteKind, State
 from innkeeper.prompt.data import EMPTY, thaw
-from innkeeper.prompt.dialect import reply_limit
 from innkeeper.prompt.errors import Where
+from innkeeper.prompt.payload.dialect import reply_limit
 from innkeeper.taverns.assets import Assets, assets_of, raw_of
 from innkeeper.taverns.inputs import note_unread
 from innkeeper.taverns.risu.group import GroupMember, next_speakers

@@ -18,10 +18,10 @@ from innkeeper.dialects.sillytavern.post_processing import MODES, TOOLLESS_TYPES
 from innkeeper.lore import LoreScope, LoreSettings, ScopedBook
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.data import EMPTY, freeze
-from innkeeper.prompt.dialect import reply_limit
 from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.message import messages_of
 from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.payload.dialect import reply_limit
 from innkeeper.prompt.request import GENERATION_TYPES, BuildRequest
 from innkeeper.prompt.run.state import State
 from innkeeper.prompt.text import kind_of

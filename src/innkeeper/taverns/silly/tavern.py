@@ -30,7 +30,7 @@ from innkeeper.taverns.tavern import Tavern
 if TYPE_CHECKING:
     from innkeeper.dialects.sillytavern.endpoints import SourceEndpoint
     from innkeeper.prompt import Plan
-    from innkeeper.prompt.dialect import Payload
+    from innkeeper.prompt.payload.dialect import Payload
 
 
 PIPELINE: Final = Pipeline(
@@ -107,7 +107,7 @@ def to_provider(plan: Plan) -> Payload:
     Raises `FormatError` for messages that the source's rules cannot carry.
     """
     from innkeeper.dialects.sillytavern.dialect import SillyTavern
-    from innkeeper.prompt.dialect import Dialects
+    from innkeeper.prompt.payload.dialect import Dialects
 
     return plan.to_request("sillytavern", dialects=Dialects(SillyTavern()))
 

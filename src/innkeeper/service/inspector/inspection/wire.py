@@ -15,7 +15,7 @@ from innkeeper.service.inspector.views.inspection import Wire, WireRange
 from innkeeper.service.inspector.views.workspace import FindingView, Variation
 
 if TYPE_CHECKING:
-    from innkeeper.prompt.source_map import SourceRange
+    from innkeeper.prompt.payload.source_map import SourceRange
     from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 
 

@@ -1,8 +1,8 @@
 """SourceMap: where each character of a final payload came from, for any dialect, those of guests included.
 
 A dialect says nothing about what it does with text. So it renders twice: once for real and once with a private token in
-place of each text (`innkeeper.prompt.sentinels`). Both payloads are walked side by side; in each string the tokens give the
-order of texts and what the dialect wrote between them; that reading must rebuild the real string, character for character.
+place of each text (`innkeeper.prompt.payload.sentinels`). Both payloads are walked side by side; in each string the tokens give
+the order of texts and what the dialect wrote between them; that reading must rebuild the real string, character for character.
 Where it does not (the dialect treats content by what it says), the string as a whole is laid to its blocks, ``exact=False``.
 """
 
@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
-from innkeeper.prompt.dialect import known_options
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UsageError
-from innkeeper.prompt.sentinels import Sentinels, SentinelSource, strings
+from innkeeper.prompt.payload.dialect import known_options
+from innkeeper.prompt.payload.sentinels import Sentinels, SentinelSource, strings
 from innkeeper.prompt.text import escaped, printable
 
 if TYPE_CHECKING:
     from innkeeper.prompt.block import Block
-    from innkeeper.prompt.dialect import Dialects
+    from innkeeper.prompt.payload.dialect import Dialects
     from innkeeper.prompt.plan import Plan
 
 

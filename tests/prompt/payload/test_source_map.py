@@ -28,7 +28,7 @@ from innkeeper.prompt import (
     UnknownNameError,
     UsageError,
 )
-from innkeeper.prompt.source_map import DIALECT, SourceMap, SourceRange
+from innkeeper.prompt.payload.source_map import DIALECT, SourceMap, SourceRange
 from innkeeper.prompt.text import scalar_text
 from tests.prompt.doubles import ANY_TEXT
 

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from innkeeper.prompt import Attachment, Block, FrozenDict, Origin, Piece
-from innkeeper.prompt.sentinels import Sentinels, strings
+from innkeeper.prompt.payload.sentinels import Sentinels, strings
 from innkeeper.prompt.text import scalar_text
 
 CARD = Origin("character", "description")

@@ -1,4 +1,4 @@
-"""Tests for `innkeeper.prompt.quick_json`: it writes what Python's own writer writes, or leaves it to that."""
+"""Tests for `innkeeper.prompt.typed.quick_json`: it writes what Python's own writer writes, or leaves it to that."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.prompt.data import FrozenDict, to_json
-from innkeeper.prompt.quick_json import quick_json
+from innkeeper.prompt.typed.quick_json import quick_json
 
 NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from([0.7, 1e-4, 1e15, -0.0])
 LEAVES = st.none() | st.booleans() | NUMBERS | st.text() | st.text(st.characters(max_codepoint=0x7F))
