@@ -19,7 +19,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import chain
 from operator import itemgetter
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from innkeeper.gate.ages.age import PERHAPS, Age
 from innkeeper.gate.ages.grammar import read_ages
@@ -31,9 +31,9 @@ from innkeeper.gate.kinship import beside_spouses, grown_since, kinship_phrases
 from innkeeper.gate.limits import ADULT_AGE, CLASSIFIER_SECONDS, MAX_SCAN_CHARS, MAX_SPANS
 from innkeeper.gate.tier import Extent, Relation, ScanFindings, Span
 from innkeeper.gate.words.languages import Term
-from innkeeper.gate.words.lexicon import PACKAGED, Lexicon, Matcher, packaged_version
 from innkeeper.gate.words.misspelling import put_right, unmasked
 from innkeeper.gate.words.patterns import gate_pattern
+from innkeeper.gate.words.tables import PACKAGED, tables
 from innkeeper.gate.words.vocabulary import Hits, vocabulary_of
 from innkeeper.prompt.allowance import allowed, charge
 from innkeeper.prompt.bounded_cache import BoundedCache
@@ -41,8 +41,10 @@ from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.typed.once import once
 from innkeeper.text.encodings import decoded, pig_latin
 from innkeeper.text.offsets import SAME, SelectedRuns
-from innkeeper.text.pyregex import PatternLimitError
 from innkeeper.text.views import TURNS, TextView, turned_views, views_of
+
+if TYPE_CHECKING:
+    from innkeeper.gate.words.lexicon import Lexicon, Matcher
 
 DETECTOR_VERSION: Final = "13"
 """Raised whenever folding, matching or the reading of ages changes what is found."""
@@ -84,14 +86,20 @@ class Detector:
     ) -> None:
         added = tuple(lexicon.checked() for lexicon in lexicons)
         selected = None if languages is None else frozenset(languages)
-        self.lexicon_version = "+".join((f"{PACKAGED}@{packaged_version()}", *(lexicon.label for lexicon in added)))
+        self.lexicon_version = "+".join((f"{PACKAGED}@{tables().version}", *(lexicon.label for lexicon in added)))
         self._entries = tuple(
             entry
             for lexicon in added
             for entry in lexicon.entries
             if selected is None or not entry.languages or not selected.isdisjoint(entry.languages)
         )
-        self._matcher = Matcher(self._entries) if self._entries else None
+        self._matcher: Matcher | None = None
+        if self._entries:
+            from innkeeper.gate.words.lexicon import (
+                Matcher,
+            )  # with the engine of patterns, which the packaged lists need not
+
+            self._matcher = Matcher(self._entries)
         self._classifier, self._image_classifier = classifier, image_classifier
         self._waiter = Waiter(classifier_seconds)
         guests = [guest.label for guest in (classifier, image_classifier) if guest is not None]
@@ -229,6 +237,8 @@ class Detector:
         matcher = self._matcher
         if matcher is None:
             return
+        from innkeeper.text.pyregex import PatternLimitError
+
         finds = list(matcher.finds(view))
         if first:
             try:

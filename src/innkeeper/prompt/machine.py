@@ -6,7 +6,6 @@ Time and chance are asked here and nowhere else, by doors, which record them in 
 from __future__ import annotations
 
 import os
-import secrets
 import sys
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -23,12 +22,12 @@ def utc_now() -> datetime:
 
 def fresh_seed() -> int:
     """A new 32-bit seed for a door that wants chance."""
-    return secrets.randbits(32)
+    return int.from_bytes(random_bytes(4))
 
 
 def random_bytes(count: int) -> bytes:
     """Return bytes that cannot be predicted: for identifiers, and for keys and nonces, which are never derived."""
-    return secrets.token_bytes(count)
+    return os.urandom(count)
 
 
 _ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"

@@ -12,7 +12,6 @@ and none of whose states but the last ends one, keeps the circles short.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -212,11 +211,14 @@ def _is_scalar(text: str) -> bool:
     return text.isascii() or (_REPLACED not in text and scalar_text(text) is text)
 
 
-_UNSPACED: Final = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]"
+_UNSPACED: Final = (
+    *((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x2E80, 0x9FFF), (0xF900, 0xFAFF), (0xFF66, 0xFF9F)),
+    (0x20000, 0x3FFFF),
 )
+"""Ranges of characters, and no pattern: to compile one of so many takes longer than a thousand questions."""
 
 
 def is_unspaced(char: str) -> bool:
     """Whether the character is of Thai, Lao, Burmese, Khmer, or a Chinese or Japanese script, which part no words by spaces."""
-    return _UNSPACED.match(char) is not None
+    code = ord(char)
+    return code >= _UNSPACED[0][0] and any(first <= code <= last for first, last in _UNSPACED)

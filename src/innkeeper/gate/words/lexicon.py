@@ -16,7 +16,7 @@ import msgspec
 
 from innkeeper.gate.limits import MAX_LEXICON_BYTES, MAX_LEXICON_ENTRIES, MAX_LEXICON_PATTERN, REGEX_SCAN_SECONDS
 from innkeeper.gate.words.languages import languages
-from innkeeper.gate.words.tables import tables
+from innkeeper.gate.words.tables import PACKAGED, tables
 from innkeeper.prompt.errors import FormatError, LimitError, Where
 from innkeeper.prompt.typed.once import decode, once
 from innkeeper.text.automaton import Automaton, is_unspaced
@@ -67,15 +67,6 @@ class Lexicon(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self
 
 
-PACKAGED: Final = "detection-general"
-"""The name of the packaged lists in decisions."""
-
-
-def packaged_version() -> str:
-    """The version of the packaged lists: that of each language."""
-    return tables().version
-
-
 @once
 def builtin_lexicon() -> Lexicon:
     """The packaged lists of all languages as one."""
@@ -92,7 +83,7 @@ def builtin_lexicon() -> Lexicon:
                 languages=tuple(dict.fromkeys((*spoken, language.language))),
             )
     description = "Words of ages and contexts; see docs/tiers.md"
-    return Lexicon(PACKAGED, packaged_version(), tuple(entries.values()), description)
+    return Lexicon(PACKAGED, tables().version, tuple(entries.values()), description)
 
 
 def load_lexicon(data: bytes | str, *, asset: str | None = None) -> Lexicon:

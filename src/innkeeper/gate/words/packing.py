@@ -117,7 +117,7 @@ class _Packing:
         return WordTables(
             version="+".join(sorted({each.version for each in spoken})),
             meanings=tuple(meanings),
-            words=words,
+            words={first: "\n".join(lines.values()) for first, lines in words.items()},
             stems=stems,
             turned={way: " ".join(sorted(each)) for way, each in self._turned.items()},
             rights=tuple((*key[:4], lefts.setdefault(tuple(each), len(lefts))) for key, each in rights.items()),

@@ -16,6 +16,9 @@ from innkeeper.prompt.typed.once import decode, once
 
 T = TypeVar("T")
 
+PACKAGED: Final = "detection-general"
+"""The name of the packaged lists in decisions."""
+
 
 class Number(NamedTuple):
     """A number in words; ``language`` is empty for figures."""
@@ -56,7 +59,7 @@ class WordTables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     version: str
     meanings: tuple[Owners, ...]
-    words: dict[str, dict[str, str]]
+    words: dict[str, str]
     stems: dict[str, str]
     turned: dict[str, str]
     """Words by which a text is known that was written in another way, by the way."""
@@ -110,22 +113,10 @@ def _read(name: str, kind: type[T]) -> T:
     return decode((DATA / "tables" / f"{name}.json").read_bytes(), kind)
 
 
-NO_LINES: Final[Mapping[str, str]] = {}
-
-
-def merged_lines(words: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
-    """The lines of words by how they begin with ``l`` written ``i``."""
-    together: dict[str, dict[str, str]] = {}
-    for word, lines in words.items():
-        begin = word.replace("l", "i")
-        together[begin] = joined_lines(lines, together.get(begin, NO_LINES))
-    return together
-
-
-def joined_lines(lines: Mapping[str, str], others: Mapping[str, str] = NO_LINES) -> dict[str, str]:
-    """Lines by how they begin with ``l`` written ``i``, those that begin alike joined to each other and to ``others``."""
-    joined = dict(others)
+def merged_lines(lines: Mapping[str, str], between: str) -> dict[str, str]:
+    """Lines by how they begin with ``l`` written ``i``; those that begin alike are joined."""
+    merged: dict[str, str] = {}
     for name, line in lines.items():
         begin = name.replace("l", "i")
-        joined[begin] = f"{joined[begin]}\t{line}" if begin in joined else line
-    return joined
+        merged[begin] = f"{merged[begin]}{between}{line}" if begin in merged else line
+    return merged

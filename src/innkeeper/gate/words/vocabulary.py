@@ -16,13 +16,11 @@ from innkeeper.gate.words.languages import Term
 from innkeeper.gate.words.prefix_index import UNSPACED, PrefixIndex
 from innkeeper.gate.words.tables import (
     AHEAD,
-    NO_LINES,
     STEM,
     Form,
     Number,
     Owners,
     WordRole,
-    joined_lines,
     merged_lines,
     tables,
     unspaced,
@@ -87,7 +85,7 @@ class TierVocabulary:
         self._tables = tables()
         self._words, self._stems = self._tables.words, self._tables.stems
         if merged:
-            self._words, self._stems = merged_lines(self._words), joined_lines(self._stems)
+            self._words, self._stems = merged_lines(self._words, "\n"), merged_lines(self._stems, "\t")
         self._met: dict[str, _Begun] = {}
         self._turned = (
             {} if loose or merged else {way: frozenset(each.split()) for way, each in self._tables.turned.items()}
@@ -202,14 +200,14 @@ class TierVocabulary:
         """What begins with a word of a text."""
         if len(self._met) >= _MET:
             self._met.clear()
-        following: dict[str, str | _Line] = {**self._words.get(word, NO_LINES)}
-        inside = self._opened(self._words.get(word, NO_LINES).get("", "")) | self._opened(
-            self._stems.get(word[:STEM], "")
-        )
-        following.pop("", None)
+        lines: dict[str, str] = {}
+        for line in self._words.get(word, "").split("\n"):
+            ahead = self.fold(line.partition("\t")[0].partition(" ")[2][:AHEAD])
+            lines[ahead] = f"{lines[ahead]}\t{line}" if ahead in lines else line
+        inside = self._opened(lines.pop("", "")) | self._opened(self._stems.get(word[:STEM], ""))
         begun = self._met[word] = (
             tuple((len(each), owners) for each, owners in inside.items() if f"{word} ".startswith(each)),
-            following,
+            {**lines},
         )
         return begun
 
@@ -240,7 +238,7 @@ class TierVocabulary:
     def _run_together(self) -> dict[str, Owners]:
         """The words as they are where their borders cannot be seen: shorter ones do not count by themselves."""
         together: dict[str, Owners] = {}
-        lines = (line for following in self._tables.words.values() for line in following.values())
+        lines = (line for each in self._tables.words.values() for line in each.split("\n"))
         for line in (*lines, *self._tables.stems.values()):
             for word, each in self._words_in(line):
                 written = self.fold(word)
