@@ -44,7 +44,10 @@ def test_facts() -> None:
     assert facts["request_id"] == "abc-1"
     assert (facts["route"], facts["profile"], facts["model"], facts["status"]) == ("local", "mira", "m", 200)
     assert (facts["ms"], facts["first_byte_ms"], facts["input_tokens"], facts["output_tokens"]) == (250.0, 100.0, 7, 3)
-    assert not {"error", "cost", "cached_tokens"} & facts.keys()
+    assert not {"error", "cost", "cached_tokens", "estimated_tokens"} & facts.keys()
+    guessed = call()
+    guessed.book(Usage(input_tokens=5, output_tokens=2), 0.5, estimated=True)
+    assert (facts_of(guessed)["estimated_tokens"], facts_of(guessed)["cost"]) == (7, 0.5)
     assert facts_of(CallRecord()).keys() <= {"status", "ms"}
 
 

@@ -205,8 +205,8 @@ class CompletionHandler:
         ticket.record.mode = "" if request.raw is None else "raw"
         ticket.record.body_sha256 = began.headers.get("x-innkeeper-body-sha256", "")
         now, number = int(utc_now().timestamp()), f"resp_{fresh_id()}"
-        sizes = [0 if answer.sent is None else len(answer.sent.content) for answer in answers]
-        folds = [ResponseFold(number, request.model, now, request.echo, size) for size in sizes]
+        bodies = [b"" if answer.sent is None else answer.sent.content for answer in answers]
+        folds = [ResponseFold(number, request.model, now, request.echo, body) for body in bodies]
         explain = web.headers.get(EXPLAIN, "") not in ("", "0")
         events, first = await (
             _opened(began.events) if len(folds) == 1 else together([answer.events for answer in answers])

@@ -78,6 +78,7 @@ def facts_of(record: CallRecord) -> dict[str, Any]:
         "input_tokens": usage.input_tokens if model else None,
         "output_tokens": usage.output_tokens if model else None,
         "cached_tokens": usage.cached_tokens if model else None,
+        "estimated_tokens": (record.guess.input_tokens or 0) + (record.guess.output_tokens or 0) or None,
         "cost": record.cost or None,
     }
     return {name: value for name, value in facts.items() if value not in (None, "")}

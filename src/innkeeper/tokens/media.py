@@ -197,6 +197,40 @@ _KINDS: Final = {
 }  # fmt: skip
 
 
+_EMBEDDED: Final = re.compile(rb'"(?:data:[^",]{0,200},)?([A-Za-z0-9+/_=\\\\-]{256,})"')
+"""A long text of a JSON body in base64, with a ``data:`` address before it or none; slashes may be escaped."""
+
+_BYTES_A_TOKEN: Final = 4
+
+
+def body_tokens(body: bytes, model: str | None = None) -> int:
+    """Return about how many tokens a written body has, in any protocol: four bytes are one, media cost what they say.
+
+    Text in base64 that is no medium (a signature) counts as the text it is.
+    """
+    size, media = len(body), 0
+    for match in _EMBEDDED.finditer(body):
+        cost = _embedded_cost(_decoded(match[1].replace(b"\\", b"")), media_rule(None, model))
+        if cost is not None:
+            size, media = size - len(match[1]), media + cost
+    return media + math.ceil(size / _BYTES_A_TOKEN)
+
+
+def _embedded_cost(data: bytes | None, rule: MediaRule) -> int | None:
+    """What bytes cost whose kind only they can say; None where they are no medium that has a length, a size, pages."""
+    if data is None:
+        return None
+    size, seconds = picture_size(data), seconds_of(data)
+    if size is not None:
+        return rule.picture(size)
+    if seconds is not None:
+        moves = data[4:8] == b"ftyp" or data.startswith(
+            b"\x1a\x45\xdf\xa3"
+        )  # MP4, WebM: who cannot tell counts pictures
+        return math.ceil(math.ceil(seconds) * (rule.second_of_video if moves else rule.second_of_sound))
+    return max(1, page_count(data)) * rule.page if data.startswith(b"%PDF") else None
+
+
 def kind_of(item: Attachment) -> str:
     """``image``, ``audio``, ``video`` or ``file``, by the attachment's kind and type; else its kind as it is written."""
     kind = _KINDS.get(item.kind, item.kind)
@@ -209,8 +243,10 @@ def _bytes_of(item: Attachment) -> bytes | None:
     data = item.data
     if data is None and item.url is not None and item.url.startswith("data:"):
         data = item.url.partition(",")[2]
-    if data is None:
-        return None
+    return None if data is None else _decoded(data)
+
+
+def _decoded(data: str | bytes) -> bytes | None:
     try:
         return base64.b64decode(data)
     except (binascii.Error, ValueError):

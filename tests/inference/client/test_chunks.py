@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.inference.adapters.decoding import SplitCharacters
+from innkeeper.inference.adapters.openai_chat import ChatReading
 from innkeeper.inference.client.chat import ChatFold, ChatRecording
 from innkeeper.inference.errors import MAX_TOOL_CALLS
-from innkeeper.inference.response.events import TextDelta
+from innkeeper.inference.response.events import CallDelta, TextDelta
 from innkeeper.prompt.text import text_of, whole_text
 
 JSON = st.recursive(
@@ -223,6 +224,22 @@ def test_whole() -> None:
     recording = ChatRecording()
     list(recording.whole(body))
     assert recording.body == body
+
+
+@pytest.mark.parametrize("id_", [None, ""])
+@pytest.mark.parametrize("index", [0, None, []])
+def test_whole_calls_under_one_number_without_ids_stay_apart(index: Any, id_: str | None) -> None:
+    """A name again after arguments that came whole begins the next call, in what is kept and in the events alike."""
+    pieces = [
+        {"index": index, "id": id_, "function": {"name": "look", "arguments": json.dumps({"room": n})}}
+        for n in range(3)
+    ]
+    chunks = [calls({key: value for key, value in piece.items() if value is not None}) for piece in pieces]
+    _, message = fold(*chunks)
+    assert [json.loads(call["function"]["arguments"])["room"] for call in message["tool_calls"]] == [0, 1, 2]
+    reading = ChatReading()
+    events = [event for each in chunks for event in reading.chunk(each, "message") if isinstance(event, CallDelta)]
+    assert [event.index for event in events] == [0, 1, 2]
 
 
 @given(st.integers(2, 5), st.booleans())

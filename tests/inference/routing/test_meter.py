@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from base64 import b64encode
 from collections.abc import AsyncGenerator
 from contextlib import suppress
 from typing import Any
@@ -22,6 +24,7 @@ from innkeeper.inference.routing.meter import MeteredCall, Pricing, metered
 from innkeeper.inference.routing.price import Price
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, ProviderError, UsageError
+from innkeeper.tokens.media import body_tokens
 
 
 class Account:
@@ -49,7 +52,7 @@ def booked(*events: ModelEvent | Exception, take: int = 9, pricing: Pricing | No
             yield event
 
     async def run() -> None:
-        answering = metered(answer(), account, MeteredCall("dear", "inn", "huge", "wenna", 41, pricing))
+        answering = metered(answer(), account, MeteredCall("dear", "inn", "huge", "wenna", b"x" * 41, pricing))
         with suppress(InnkeeperError):
             for _ in range(take):
                 if await anext(answering, None) is None:
@@ -71,6 +74,17 @@ def test_without_a_report_usage_is_estimated() -> None:
     """Also of an answer that is closed in the middle."""
     events = Started(), TextDelta(text="Aye, she is."), TextDelta(text="More.")
     assert booked(*events, take=2) == [(Usage(input_tokens=11, output_tokens=3), None, True, "")]
+
+
+def test_an_estimate_counts_media_by_their_rule() -> None:
+    """A picture of half a megabyte costs what its size says, in whatever protocol it is written."""
+    head = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (512).to_bytes(4, "big") * 2
+    data = b64encode(head + bytes(500_000)).decode()
+    source = {"type": "base64", "media_type": "image/png", "data": data}
+    for part in ({"url": f"data:image/png;base64,{data}"}, {"source": source}, {"inlineData": {"data": data}}):
+        tokens = body_tokens(json.dumps({"model": "m", "messages": [part]}).encode())
+        assert 255 <= tokens < 400
+    assert body_tokens(b'"' + b64encode(bytes(3_000)) + b'"') == 1_001
 
 
 def test_what_was_never_asked_for_costs_nothing() -> None:

@@ -65,6 +65,14 @@ def arguments_text(value: Any) -> str:
     return "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
+def is_whole(arguments: Any) -> bool:
+    """Whether a call's arguments came whole in one piece: a gateway that numbers calls alike and names none begins the next."""
+    try:
+        return isinstance(msgspec.json.decode(arguments_text(arguments)), dict)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+
+
 class Reading(ABC):
     """One answer as it is read: JSON values in, events out.
 

@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from innkeeper.inference.adapters.adapter import Adapter, Reading, arguments_text, count, mapping, mappings, text
+from innkeeper.inference.adapters.adapter import (
+    Adapter,
+    Reading,
+    arguments_text,
+    count,
+    is_whole,
+    mapping,
+    mappings,
+    text,
+)
 from innkeeper.inference.errors import DecodeError
 from innkeeper.inference.response.events import (
     CallDelta,
@@ -74,6 +83,7 @@ class ChatReading(Reading):
     def __init__(self) -> None:
         self._indexes: dict[str, int] = {}
         self._ids: dict[Any, str] = {}
+        self._at_once: set[int] = set()
         self._last = -1
         self._details: dict[int, dict[str, Any]] = {}
         self._sealed: int | None = None
@@ -141,27 +151,39 @@ class ChatReading(Reading):
     def _call(self, call: Mapping[str, Any], position: int) -> CallDelta:
         function = mapping(call.get("function") or call.get("custom"))
         google = mapping(mapping(call.get("extra_content")).get("google"))
+        name, arguments = text(function.get("name")), arguments_text(function.get("arguments", function.get("input")))
+        index = self._index(call, position, name)
+        if name and is_whole(arguments):
+            self._at_once.add(index)
         return CallDelta(
-            index=self._index(call, position),
+            index=index,
             call_id=text(call.get("id")),
-            name=text(function.get("name")),
-            arguments=arguments_text(function.get("arguments", function.get("input"))),
+            name=name,
+            arguments=arguments,
             signature=text(call.get("signature")) or text(google.get("thought_signature")) or None,
         )
 
-    def _index(self, call: Mapping[str, Any], position: int) -> int:
-        """The number of a call; one that has none, or that of a call with another id, goes by its id, else by its position."""
-        index, call_id = call.get("index"), text(call.get("id"))
+    def _index(self, call: Mapping[str, Any], position: int, name: str) -> int:
+        """The number of a call; one that has none, or that of a call with another id, goes by its id, else by its position.
+
+        A name again where the call before it came whole begins another call.
+        """
+        number = call.get("index")
+        number = number if isinstance(number, int) and not isinstance(number, bool) else None
+        index, call_id = number, text(call.get("id"))
+        latest = self._indexes.get(self._ids.get(number, ""), self._last if index is None else index)
+        if name and not call_id and latest in self._at_once:
+            call_id, index = f"#{self._last + 1}", None
         if call_id and self._ids.get(index, call_id) != call_id:
             index = None
         elif not call_id and index in self._ids:
             index = self._indexes[self._ids[index]]
-        if not isinstance(index, int) or isinstance(index, bool):
+        if index is None:
             known = self._indexes.get(call_id) if call_id else max(position, self._last, 0)
             index = self._last + 1 if known is None else known
         if call_id:
             self._indexes.setdefault(call_id, index)
-            self._ids[call.get("index")] = call_id
+            self._ids[number] = call_id
         self._last = max(self._last, index)
         return index
 

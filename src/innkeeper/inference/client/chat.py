@@ -10,6 +10,7 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Self
 
+from innkeeper.inference.adapters.adapter import is_whole, mapping
 from innkeeper.inference.adapters.openai_chat import ChatReading, choice_of
 from innkeeper.inference.client.endpoint import Response
 from innkeeper.inference.client.portal import portal
@@ -200,6 +201,7 @@ class _Choice:
         self.texts: dict[str, list[str]] = {}
         self.calls: dict[int, dict[str, Any]] = {}
         self.latest: dict[int, int] = {}
+        self.at_once: set[int] = set()
         self.extra: dict[str, Any] = {}
         self.beside: dict[str, Any] = {}
         self.finish_reason: str | None = None
@@ -233,6 +235,8 @@ class _Choice:
         key = self._numbered(piece, index) if isinstance(index, int) else self._unnumbered(piece, position)
         if key not in self.calls and len(self.calls) >= MAX_TOOL_CALLS:
             return
+        if key not in self.calls and is_whole(mapping(piece.get("function")).get("arguments")):
+            self.at_once.add(key)
         call = self.calls.setdefault(key, {"id": "", "type": "function", "function": {"name": "", "arguments": ""}})
         call["id"] = call["id"] or piece.get("id") or ""
         call |= {name: value for name, value in piece.items() if name not in {"index", "id", "type", "function"}}
@@ -243,9 +247,12 @@ class _Choice:
         """The number of a call: of two that begin under one number the second gets a new one."""
         key = self.latest.get(index, index)
         known, function = self.calls.get(key), piece.get("function")
-        begins = piece.get("id") and isinstance(function, Mapping) and function.get("name")
-        if known is not None and begins and known["id"] and known["id"] != piece["id"]:
-            key = self.latest[index] = self._unnumbered(piece, 0)
+        if known is not None and isinstance(function, Mapping) and function.get("name"):
+            if piece.get("id"):
+                key = self._unnumbered(piece, 0) if known["id"] and known["id"] != piece["id"] else key
+            elif key in self.at_once:
+                key = max(self.calls) + 1
+            self.latest[index] = key
         return key
 
     def _unnumbered(self, piece: Mapping[str, Any], position: int) -> int:
@@ -253,7 +260,8 @@ class _Choice:
         known = {call["id"]: index for index, call in self.calls.items() if call["id"]}
         if piece.get("id"):
             return known.get(piece["id"], max(self.calls, default=-1) + 1)
-        return max(position, max(self.calls, default=0))
+        place = max(position, max(self.calls, default=0))
+        return place + 1 if mapping(piece.get("function")).get("name") and place in self.at_once else place
 
     def message(self) -> dict[str, Any]:
         """The message so far, its texts whole; ``content`` is null beside tool calls when there was no text."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any, Final
 
 from innkeeper.inference.errors import MAX_TOOL_CALLS
@@ -33,6 +34,7 @@ from innkeeper.inference.response.response import (
 )
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.text import whole_text
+from innkeeper.tokens.media import body_tokens
 
 
 class _Message:
@@ -139,17 +141,15 @@ class ResponseFold:
         model: the name that was asked for.
         created: Unix time in seconds.
         echo: what the request said, under Responses' names.
-        sent_bytes: the size of the body that asks.
+        sent: the body that asks, for an estimate where the provider tells no usage.
     """
 
-    def __init__(
-        self, response_id: str, model: str, created: int, echo: FrozenDict = EMPTY, sent_bytes: int = 0
-    ) -> None:
+    def __init__(self, response_id: str, model: str, created: int, echo: FrozenDict = EMPTY, sent: bytes = b"") -> None:
         self.id = response_id
         self.model = model
         self.created = created
         self.echo = echo
-        self.sent_bytes = sent_bytes
+        self._sent = sent
         self.usage: Usage | None = None
         self.finish: FinishReason | None = None
         self.left_out = 0
@@ -221,8 +221,12 @@ class ResponseFold:
             error=error,
             echo=self.echo,
             provider=FrozenDict({**self._facts, **word}),
-            sent_bytes=self.sent_bytes,
+            sent_tokens=0 if self.usage is not None and self.usage.tells_both else self._sent_tokens,
         )
+
+    @cached_property
+    def _sent_tokens(self) -> int:
+        return body_tokens(self._sent)
 
     def _text(self, delta: TextDelta) -> None:
         part = self._message(delta).part(refusal=False, new=delta.part)

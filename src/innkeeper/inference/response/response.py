@@ -142,7 +142,8 @@ class ModelResponse(msgspec.Struct, frozen=True, kw_only=True):
 
     ``model`` is the name that was asked for. ``finish`` is why the model ended, None where the provider does not say. ``echo``
     is what the request said, under Responses' names. ``provider`` is what the provider said about itself: ``id``, ``model``,
-    ``finish_reason`` in its own words, and further facts such as a price. ``sent_bytes`` is the size of the body that asked.
+    ``finish_reason`` in its own words, and further facts such as a price. ``sent_tokens`` is about what the body
+    had that asked, where the provider does not tell (`body_tokens`).
     """
 
     id: str
@@ -155,7 +156,7 @@ class ModelResponse(msgspec.Struct, frozen=True, kw_only=True):
     error: ResponseError | None = None
     echo: FrozenDict = EMPTY
     provider: FrozenDict = EMPTY
-    sent_bytes: int = 0
+    sent_tokens: int = 0
 
     @property
     def text(self) -> str:
@@ -184,7 +185,9 @@ class ModelResponse(msgspec.Struct, frozen=True, kw_only=True):
     def estimate(self) -> Usage:
         """What the answer has used about, by the sizes of what was sent and written: for who may not say that it is unknown."""
         calls = [call.arguments for call in self.calls]
-        return estimated_usage(self.sent_bytes, sum(map(byte_count, (self.text, self.refusal, self.reasoning, *calls))))
+        return estimated_usage(
+            self.sent_tokens, sum(map(byte_count, (self.text, self.refusal, self.reasoning, *calls)))
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready: OpenAI's Responses object and ``created``, ``finish_reason``, ``provider`` beside it."""
@@ -211,8 +214,8 @@ _BYTES_A_TOKEN: Final = 4
 
 
 def estimated_usage(sent: int, received: int) -> Usage:
-    """Return the usage of an answer whose provider reports none: four bytes sent, or received, count as a token."""
-    return Usage(input_tokens=-(-sent // _BYTES_A_TOKEN), output_tokens=-(-received // _BYTES_A_TOKEN))
+    """Return the usage of an answer whose provider reports none: tokens sent, and a token for four bytes received."""
+    return Usage(input_tokens=sent, output_tokens=-(-received // _BYTES_A_TOKEN))
 
 
 def byte_count(text: str) -> int:

@@ -26,6 +26,7 @@ from innkeeper.inference.response.events import (
 from innkeeper.inference.response.response import Usage, byte_count, estimated_usage
 from innkeeper.inference.routing.failures import FREE, failure_of
 from innkeeper.prompt.data import EMPTY, FrozenDict
+from innkeeper.tokens.media import body_tokens
 
 
 class Pricing(NamedTuple):
@@ -48,7 +49,7 @@ class MeteredCall(NamedTuple):
     provider: str
     model: str
     profile: str = ""
-    sent_bytes: int = 0
+    sent: bytes = b""
     pricing: Pricing | None = None
 
 
@@ -95,8 +96,8 @@ def metered(events: AsyncGenerator[ModelEvent], meter: Meter | None, call: Meter
 async def _booked(events: AsyncGenerator[ModelEvent], meter: Meter, call: MeteredCall) -> AsyncGenerator[ModelEvent]:
     """Pass the events of an answer on, and book its usage when it ends, also where it is closed in the middle.
 
-    What the provider does not report is estimated at four bytes a token. An attempt of a router that ends before its
-    first event has used its estimate, unless it is known that no model has worked.
+    What the provider does not report is estimated: four bytes a token, and media by their rule. An attempt of a router that
+    ends before its first event has used its estimate, unless it is known that no model has worked.
     """
     total, free = _UsageTotal(), False
     try:
@@ -112,7 +113,7 @@ async def _booked(events: AsyncGenerator[ModelEvent], meter: Meter, call: Metere
         if not total.began:
             usage = Usage() if free or pricing is None else pricing.estimate
         elif not usage.tells_both:
-            guess = estimated_usage(call.sent_bytes, total.received)
+            guess = estimated_usage(body_tokens(call.sent), total.received)
             usage = usage.whole(guess) or guess
         else:
             usage = usage.whole() or usage

@@ -242,7 +242,7 @@ class RouteModels:
         Raises:
             InnkeeperError: the call may not ask this route, or nothing can be asked there.
         """
-        call = MeteredCall(route.name, route.provider, route.model, profile, len(sent.content), pricing)
+        call = MeteredCall(route.name, route.provider, route.model, profile, sent.content, pricing)
         meter = admitted(call)
         client = self._clients.get(route.name) or await self._open(route)
         headers = {"x-innkeeper-route": route.name, "x-innkeeper-body-sha256": sent.sha256}

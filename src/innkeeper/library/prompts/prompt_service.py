@@ -150,7 +150,7 @@ class AsyncPromptService:
 
         The meter of the running call decides whether the tool may be asked, and books what the answer uses.
         """
-        call = MeteredCall(run.tool, run.provider, run.llm.model, sent_bytes=len(sent.content))
+        call = MeteredCall(run.tool, run.provider, run.llm.model, sent=sent.content)
         meter = admitted(call)
         answer = metered(self._client(run.llm).events(sent), meter, call)
         created = self._outside.now().epoch_ms // 1000

@@ -39,7 +39,7 @@ def test_thoughts(thoughts: tuple[ModelEvent, ...], block: dict[str, str]) -> No
 
 def test_usage_that_nobody_reports_is_an_estimate_that_says_so() -> None:
     """Whole and at the end of a stream: four bytes count as a token, and a note tells them from a provider's figures."""
-    fold = ResponseFold("resp_1", "m", 0, sent_bytes=401)
+    fold = ResponseFold("resp_1", "m", 0, sent=b"x" * 401)
     view = MESSAGES.stream(fold)
     sent = [*view.start(), *(each for event in (TEXT, END) for each in view.take(event)), *view.end()]
     last = next(each.data for each in sent if each.name == "message_delta")

@@ -74,11 +74,7 @@ class MessagesView(View):
             *(f"the arguments of the call of {name!r:.80} are no JSON object" for name in raw),
             *(f"the signature of the call of {name!r:.80} is not carried" for name in signed),
             *others(response),
-            *(
-                []
-                if _told(response)
-                else ["the provider reports no usage: its figures are estimates, four bytes a token"]
-            ),
+            *([] if _told(response) else ["the provider reports no usage: its figures are estimates"]),
         ]
 
 
