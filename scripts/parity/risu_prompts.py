@@ -127,7 +127,7 @@ def reason_for(case: Case) -> str | None:
 
 def _prompt(case: Case) -> dict[str, Any]:
     is_group = "members" in case.input
-    messages = [_message(block, flagged=not is_group) for block in build_of(case).blocks]
+    messages = [_message(block, flagged=not is_group) for block in build_of(case).enabled_blocks]
     expected = (case.expected or {}).get("messages") or []
     for message, known in zip(messages, expected, strict=False):
         if known.get("memo") == "<uuid>":

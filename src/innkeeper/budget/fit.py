@@ -132,7 +132,7 @@ def fit_state(state: State, config: FitConfig | None = None) -> None:
         _check_filling(state, config, plan, strategy, room)
         guard = RenderGuard(costing, room, _evicted(state, plan, strategy, costing, room), by_tavern=is_open)
     blocks = made.blocks if state.result.plan is None else state.result.plan.blocks
-    if room is not None and strategy.name == Fill.name:
+    if room is not None and (strategy.name == Fill.name or _is_counted_apart(plan, state.result.trim_report)):
         filled = plan.with_(blocks=blocks)
         shown, state.scratch[COUNTED] = _as_shown(state.result.trim_report, filled, costing, room)
         state.result.trim_report = shown
@@ -142,6 +142,11 @@ def fit_state(state: State, config: FitConfig | None = None) -> None:
     counted = msgspec.structs.replace(guard, counted=state.scratch.get(COUNTED))
     state.result.plan = made.with_(blocks=blocks, guard=counted)
     state.result.notes.extend(_unknown_notes(state.result.plan.enabled_blocks, costing, state.step, state.result.notes))
+
+
+def _is_counted_apart(plan: Plan, report: Any) -> bool:
+    """Whether a report is still its tavern's own, in the figures of a count of its own."""
+    return isinstance(report, TrimReport) and report is plan.trim_report and report.filled_tokens is not None
 
 
 def _as_shown(report: TrimReport, plan: Plan, costing: Costing, room: TokenRoom) -> tuple[TrimReport, CountedBlocks]:

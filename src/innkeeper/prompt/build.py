@@ -104,7 +104,7 @@ def finished_plan(state: State, plan: Plan) -> Plan:
     return plan.with_(
         tavern=request.tavern,
         profile=request.profile or plan.profile,
-        model=request.model,
+        model=result.model or request.model,
         dialect=request.dialect,
         warnings=tuple(result.warnings),
         notes=tuple(result.notes),

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from innkeeper.budget import accounting
 from innkeeper.prompt import Plan
 from innkeeper.taverns import risu
 
@@ -113,4 +114,33 @@ def test_old_models_have_their_windows() -> None:
         history=[{"role": "user", "content": "y " * 9000}],
     )
     assert [block.content for block in short.blocks if block.slot == "chat"][-1] == "x"
-    assert not any("y" in block.content for block in short.blocks)
+    assert not any("y" in block.content for block in short.enabled_blocks)
+
+
+def test_what_is_left_out_is_in_the_plan_and_its_report() -> None:
+    """As a block that is not sent, with the window of the preset."""
+    preset = {"promptTemplate": [{"type": "chat"}], "maxContext": 300, "maxResponse": 40}
+    history = [{"role": "user", "content": f"{at} " + "y " * 30} for at in range(8)]
+    plan = risu.build(character="Mara", message="x", model="gpt4o", preset=preset, history=history)
+    out = [block for block in plan.blocks if not block.enabled]
+    assert [record.block_id for record in plan.trim_report.evictions] == [block.id for block in out]
+    assert [block.content[:2] for block in out] == ["[S", *(f"{at} " for at in range(len(out) - 1))]
+    assert (plan.trim_report.max_tokens, plan.trim_report.reserve_tokens) == (300, 40)
+
+
+def test_what_triggers_change_for_later_prompts_is_noted() -> None:
+    """The lorebook, for one, is scanned before they run, and is not kept."""
+    entry = {"type": "v2CreateLorebook", "key": "k", "name": "n", "content": "c", "insertOrder": "1", "indent": 0}
+    own = card(triggerscript=[trigger("start", entry)])
+    (warning,) = risu.build(character=own, message="x").warnings
+    assert warning.message == "what triggers make of lorebook is not kept"
+
+
+@pytest.mark.parametrize("name", ["gpt4o", "gpt-4o"])
+def test_a_model_has_two_names(name: str) -> None:
+    """RisuAI's and the provider's: its flags, tokens and window are the same, and a body has the provider's."""
+    plan = risu.build(character="Mara", message="x", model=name, dialect="openai")
+    assert plan.to_request().body["model"] == "gpt-4o"
+    assert accounting(plan).tokenizer == "o200k_base"
+    assert accounting(plan).window == 128_000
+    assert not [note for note in plan.notes if "no model" in note.message or "not known" in note.message]

@@ -52,6 +52,12 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
 }
 """Each function by each of its names, in small letters without blanks, ``_`` and ``-``."""
 
+LEFT_AS_TEXT: Final = frozenset({
+    "asset", "image", "img", "emotion", "audio", "bg", "bgm", "video", "videoimg", "path", "raw", "inlay", "inlayed", "slot",
+    "inlayeddata", "source", "position", "arg", "call", "original", "assetprompt", "bkspc", "erase",
+})  # fmt: skip
+"""Tags that other parts of RisuAI read, and those that cut back."""
+
 
 class Expanded(msgspec.Struct, frozen=True):
     """An expanded text; the chat variables it wrote (``None``: removed); what is to be reported about it.
@@ -262,7 +268,8 @@ class _Parse:
             return ""
         function = FUNCTIONS.get(name)
         if function is None:
-            run.notes.append(f"there is no macro {{{{{shorten(tag, 40)}}}}}: it stays as it is")
+            if name not in LEFT_AS_TEXT or name in _ERASERS:
+                run.notes.append(f"there is no macro {{{{{shorten(tag, 40)}}}}}: it stays as it is")
             return None
         return function(CbsCall(run, tag, args))
 

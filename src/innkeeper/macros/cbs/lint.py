@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from innkeeper.content.finding import Finding, show_path
-from innkeeper.macros.cbs.expansion import FUNCTIONS, name_and_arguments
+from innkeeper.macros.cbs.expansion import FUNCTIONS, LEFT_AS_TEXT, name_and_arguments
 from innkeeper.prompt.near import nearest
 from innkeeper.prompt.text import shorten
 from innkeeper.prompt.typed.once import decode
@@ -20,12 +20,6 @@ _VALUE: Final = "\0"
 
 BLOCKS: Final = ("if", "if_pure", "when", "each", "func", "code", "escape", "pure", "puredisplay", "pure_display")
 _RAW: Final = frozenset(BLOCKS[-4:])
-_LATER: Final = (
-    "asset", "image", "img", "emotion", "audio", "bg", "bgm", "video", "videoimg", "path", "raw", "inlay", "inlayed", "slot",
-    "inlayeddata", "source", "position", "arg", "call", "original", "assetprompt", "bkspc", "erase",
-)  # fmt: skip
-"""Tags that other parts of RisuAI read, and those that cut back."""
-
 ARGUMENTS: Final = decode(Path(__file__).with_name("arguments.json").read_bytes(), dict[str, tuple[int, int | None]])
 """The least and the largest number of arguments by the first name of a function; no largest one is None."""
 
@@ -100,7 +94,7 @@ def _fault(tag: str) -> tuple[str, str] | None:
     if tag.startswith("//"):
         return "unknown-macro", f"{written} is sent as it is: RisuAI's comment is {{{{comment::…}}}}"
     name, arguments = name_and_arguments(tag)
-    if tag == ":else" or tag.startswith("? ") or _VALUE in name or name in _LATER:
+    if tag == ":else" or tag.startswith("? ") or _VALUE in name or name in LEFT_AS_TEXT:
         return None
     if name not in FUNCTIONS:
         near = nearest(name, FUNCTIONS)

@@ -166,6 +166,8 @@ class Result:
     stored: dict[str, Any] | None = None
     dialect_options: dict[str, Any] = field(default_factory=dict)
     trim_report: Any = None
+    model: str | None = None
+    """The provider's name of the model, where the request has another."""
     offers_tools: bool = True
     """Whether the request's tools go along; they are neither counted nor sent where a step says that they do not."""
     media_read: bool = False

@@ -104,9 +104,15 @@ def triggered(
         )
         for index, each in enumerate(outcome.messages)
     ]
+    unkept = [name.replace("_", " ") for name in _UNKEPT if getattr(outcome, name) is not None]
+    notes = [Note(NoteKind.IGNORED, f"what triggers make of {', '.join(unkept)} is not kept")] if unkept else []
     return TriggeredChat(
-        changed, outcome.prompts, outcome.tokens, outcome.stop_sending, outcome.send_prompt, outcome.notes
+        changed, outcome.prompts, outcome.tokens, outcome.stop_sending, outcome.send_prompt, (*outcome.notes, *notes)
     )
+
+
+_UNKEPT: Final = ("lorebook", "author_note", "global_note", "description", "persona")
+"""What triggers change for the prompts after this one: the parts of this one are made before they run."""
 
 
 def typed_messages(inputs: RisuInputs, count: Callable[[str], int]) -> list[RisuMessage]:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from innkeeper.budget.settings import CounterChoice
 from innkeeper.content.entry import LorePosition, Spelling
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.macros.cbs import CbsScope, default_variables
@@ -34,6 +35,7 @@ from innkeeper.taverns.risu.imports import (
 )
 from innkeeper.taverns.risu.line import RisuMessage, read_messages
 from innkeeper.taverns.risu.lore.entry import LoreEntry, book_entries, stored_entries
+from innkeeper.taverns.risu.request_flags import model_of
 from innkeeper.taverns.risu.scripts import CbsExpander, RewrittenText, ScriptRunner, read_scripts
 from innkeeper.taverns.risu.stored import (
     Card,
@@ -57,7 +59,7 @@ _USUAL_WINDOW: Final = 4000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RisuInputs:
+class RisuInputs(CounterChoice):
     """The inputs of the steps.
 
     ``character`` is who answers, ``group`` the group it is of. ``messages`` are shown ones: cut off where the chat is.
@@ -151,7 +153,9 @@ def read_inputs(state: State) -> RisuInputs:
     lists = [db.preset_regex, (group or character).customscript, *(module.get("regex") for module in modules)]
     scripts = read_scripts(*([item for item in each or () if isinstance(item, Mapping)] for each in lists))
     notes: list[Note] = []
+    known = model_of(db.ai_model)
     return RisuInputs(
+        model_hint=known.internal if known else None,
         db=db,
         prompts=_prompt_settings(db),
         template=_template(db, character),

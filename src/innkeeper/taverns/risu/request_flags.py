@@ -38,18 +38,19 @@ class RisuModel(msgspec.Struct, frozen=True):
 
 
 def model_of(name: str) -> RisuModel | None:
-    """What is known of a model, `None` for one that RisuAI does not know."""
+    """What is known of a model, by RisuAI's name or the provider's; `None` for one that RisuAI does not know."""
     return _models().get(name)
 
 
 @once
 def _models() -> dict[str, RisuModel]:
     families: list[dict[str, Any]] = json.loads(Path(__file__).with_name("models.json").read_text("utf-8"))
-    return {
+    named = {
         name: RisuModel(frozenset(family["flags"]), family["format"], tuple(family["parameters"]), internal or name)
         for family in families
         for name, internal in family["models"].items()
     }
+    return {**{model.internal: model for model in reversed(named.values())}, **named}
 
 
 def logit_biases(

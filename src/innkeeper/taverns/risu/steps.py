@@ -15,6 +15,7 @@ from innkeeper.prompt import NoConfig, NoteKind, Pipeline, ScratchKey, State, St
 from innkeeper.prompt.block import Block, BudgetGroup, Origin, OriginAsset, Piece
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import FrozenDict
+from innkeeper.prompt.payload.dialect import reply_limit
 from innkeeper.prompt.plan import Plan
 from innkeeper.taverns.risu import sections
 from innkeeper.taverns.risu.cards import Template, ordered_lines
@@ -36,14 +37,24 @@ from innkeeper.taverns.risu.lore.ranking import ActiveLore
 from innkeeper.taverns.risu.request_flags import flagged, logit_biases, model_of
 from innkeeper.taverns.risu.triggers.run import run_triggers
 from innkeeper.taverns.risu.triggers.state import TriggerInputs
-from innkeeper.taverns.risu.window import MARGIN, LineCounter, fitted, placed, summarised, without_oldest
+from innkeeper.taverns.risu.window import (
+    MARGIN,
+    AssembledLines,
+    FittedChat,
+    LineCounter,
+    fitted,
+    placed,
+    report_of,
+    summarised,
+    without_oldest,
+)
 from innkeeper.tokens import default_counter
 
 INPUTS: Final = ScratchKey[RisuInputs]("prepare")
 SECTIONS: Final = ScratchKey[dict[str, list[PromptLine]]]("sections")
 HISTORY: Final = ScratchKey[tuple[list[PromptLine], TriggeredChat]]("history")
-MEMORY: Final = ScratchKey[tuple[list[PromptLine], list[PromptLine]]]("memory")
-ASSEMBLY: Final = ScratchKey[list[PromptLine]]("assembly")
+MEMORY: Final = ScratchKey[FittedChat]("memory")
+ASSEMBLY: Final = ScratchKey[AssembledLines]("assembly")
 FLAGGED: Final = ScratchKey[tuple[PromptLine, ...]]("request_flags")
 LORE: Final = ScratchKey[LoreOutcome]("lore")
 """What each step leaves."""
@@ -142,6 +153,10 @@ def _depth_lore(lore: Sequence[ActiveLore]) -> list[ActiveLore]:
     return [each for each in lore if each.position == "reverse_depth" or (each.position == "depth" and each.depth > 0)]
 
 
+def _counting(state: State) -> LineCounter:
+    return LineCounter(_counter(state), model_for(state) or state.scratch[INPUTS].model)
+
+
 class MemoryConfig(StepConfig, frozen=True, kw_only=True):
     """``shorten`` is the application's memory: it gets the lines, the tokens of the prompt and the window, and gives the lines.
 
@@ -154,7 +169,7 @@ class MemoryConfig(StepConfig, frozen=True, kw_only=True):
 def _memory(state: State, config: MemoryConfig) -> None:
     inputs, lore, parts = state.scratch[INPUTS], state.scratch[LORE].active, state.scratch[SECTIONS]
     (history, started), window = state.scratch[HISTORY], inputs.db.max_context
-    counting = LineCounter(_counter(state), model_for(state) or inputs.model)
+    counting = _counting(state)
     counted = Template(inputs=inputs, lore=lore, sections=parts).lines(merging=False)
     cards = counted if inputs.template else [each for section in parts.values() for each in section]
     depths = [sections.lore_line(inputs, each, lore) for each in _depth_lore(lore)]
@@ -169,17 +184,17 @@ def _memory(state: State, config: MemoryConfig) -> None:
         history, total = summarised(
             history, total, summary, counting, without_punctuation=inputs.db.remove_punctuation_hypa
         )
-    remaining, _ = without_oldest(history, total, window, counting)
-    if len(remaining) < len(history):
-        message = f"{len(history) - len(remaining)} of the oldest messages are left out: the prompt would be too long"
-        state.note(NoteKind.EVICTED, message, data={"messages": len(history) - len(remaining)})
+    remaining, oldest = without_oldest(history, total, window, counting)
+    if left_out := [each for each in oldest if not is_blank(each)]:
+        message = f"{len(left_out)} of the oldest messages are left out: the prompt would be too long"
+        state.note(NoteKind.EVICTED, message, data={"messages": len(left_out)})
     has_card = any(card.type == "memory" for card in inputs.template)
-    state.scratch[MEMORY] = placed(remaining, has_card=has_card)
+    state.scratch[MEMORY] = FittedChat(*placed(remaining, has_card=has_card), left_out)
 
 
 def _assembly(state: State, _config: NoConfig) -> None:
     inputs, lore, parts = state.scratch[INPUTS], state.scratch[LORE].active, state.scratch[SECTIONS]
-    chat, memory = state.scratch[MEMORY]
+    chat, memory, left_out = state.scratch[MEMORY]
     texts = state.scratch[HISTORY][1].prompts
     parts = {**parts, "postEverything": sections.with_prompt_end(parts["postEverything"], texts.get("promptend", ""))}
     chat = list(chat)
@@ -195,9 +210,9 @@ def _assembly(state: State, _config: NoConfig) -> None:
         lines = ordered_lines(inputs, parts, chat, last, texts)
     lines = [trimmed(each) for each in lines]
     _add_depth_prompt(inputs, lines)
-    counting = LineCounter(_counter(state), model_for(state) or inputs.model)
-    lines = fitted(_with_system(state, lines), inputs.db.max_context, counting)
-    state.scratch[ASSEMBLY] = lines
+    counting = _counting(state)
+    lines, more = fitted(_with_system(state, lines), inputs.db.max_context, counting)
+    state.scratch[ASSEMBLY] = AssembledLines(lines, [*left_out, *more])
     state.result.options |= inputs.db.options
     _add_biases(state, inputs)
     if inputs.limits_reply:
@@ -253,7 +268,7 @@ def _request_flags(state: State, config: RequestFlagsConfig) -> None:
         else msgspec.structs.replace(
             each, pieces=tuple(Piece(unescaped(piece.text), piece.origin) for piece in each.pieces)
         )
-        for each in state.scratch[ASSEMBLY]
+        for each in state.scratch[ASSEMBLY].lines
     ]
     lines = _of_request_triggers(state, inputs, lines)
     model = model_of(inputs.model)
@@ -301,27 +316,34 @@ _GROUPS: Final[Mapping[str, BudgetGroup]] = {
 
 
 def _plan_assembly(state: State, _config: NoConfig) -> None:
-    inputs, request = state.scratch[INPUTS], state.request
-    lines = state.scratch.get(FLAGGED) or tuple(state.scratch[ASSEMBLY])
-    blocks = tuple([_block_of(each, index) for index, each in enumerate(lines)])
+    inputs, request, assembled = state.scratch[INPUTS], state.request, state.scratch[ASSEMBLY]
+    lines = state.scratch.get(FLAGGED) or tuple(assembled.lines)
+    blocks = [_block_of(each, index) for index, each in enumerate(lines)]
+    absent = [_block_of(each, index, left_out=True) for index, each in enumerate(assembled.left_out)]
+    at = next((index for index, each in enumerate(lines) if each.kind in _OF_CHAT), len(lines))
+    blocks[at:at] = absent
+    if window := inputs.db.max_context:
+        reserve = reply_limit(state.result.options) if inputs.db.max_response else 0
+        state.result.trim_report = report_of(assembled, absent, _counting(state), window=window, reserve=reserve)
+    state.result.model = inputs.model_hint
     for name, value in inputs.variables.items():
         if state.variables.get(name) != value:
             state.variables.set(name, value)
-    state.result.plan = Plan(blocks=blocks, tavern=request.tavern, model=request.model)
+    state.result.plan = Plan(blocks=tuple(blocks), tavern=request.tavern, model=request.model)
 
 
-def _block_of(each: PromptLine, index: int) -> Block:
+def _block_of(each: PromptLine, index: int, *, left_out: bool = False) -> Block:
     """The block of a line; those of the chat are there in the next build again."""
     if each.kind != "chat":
-        return _block(each, index)
-    key = (id(each), index)
-    return _BLOCKS.get(key) or _BLOCKS.put(key, _block(each, index), len(each.content), alive=each)
+        return _block(each, index, left_out=left_out)
+    key = (id(each), index, left_out)
+    return _BLOCKS.get(key) or _BLOCKS.put(key, _block(each, index, left_out=left_out), len(each.content), alive=each)
 
 
-_BLOCKS: Final[BoundedCache[tuple[int, int], Block]] = BoundedCache()
+_BLOCKS: Final[BoundedCache[tuple[int, int, bool], Block]] = BoundedCache()
 
 
-def _block(each: PromptLine, index: int) -> Block:
+def _block(each: PromptLine, index: int, *, left_out: bool) -> Block:
     facts: dict[str, Any] = {"source": each.kind}
     facts |= {"memo": each.memo} if each.memo else {}
     facts |= {"name_added": True} if each.name_added else {}
@@ -333,12 +355,13 @@ def _block(each: PromptLine, index: int) -> Block:
     return Block(
         role=each.role,
         content=each.content,
-        id=f"{each.kind}-{index}",
+        id=f"{each.kind}-{'out-' if left_out else ''}{index}",
         name=each.name,
         attachments=each.attachments,
         message_metadata=FrozenDict(metadata),
         slot=each.kind,
         removable=each.removable,
+        enabled=not left_out,
         group=_GROUPS.get(each.kind, BudgetGroup.SYSTEM),
         metadata=FrozenDict(facts),
         origin=each.pieces[0].origin if len(each.pieces) == 1 else None,

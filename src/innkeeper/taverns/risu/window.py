@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
-from innkeeper.prompt.block import Origin, OriginAsset, Piece
+from innkeeper.budget.report import EvictionReason, EvictionRecord, TrimReport
+from innkeeper.budget.strategies import GroupOrder
+from innkeeper.prompt.block import Block, Origin, OriginAsset, Piece
 from innkeeper.prompt.errors import MaxTokensExceededError, UsageError, Where
 from innkeeper.taverns.risu.line import NEW_CHAT_MEMO, PromptLine, line
 
@@ -60,10 +62,25 @@ class LineCounter:
         return self.lines(item for item in items if item.memo != NEW_CHAT_MEMO)
 
 
+class FittedChat(NamedTuple):
+    """The lines of the chat that fit, those for the template's memory card, and those that are left out."""
+
+    chat: Sequence[PromptLine]
+    memory: Sequence[PromptLine]
+    left_out: Sequence[PromptLine]
+
+
+class AssembledLines(NamedTuple):
+    """The lines of a prompt, and those of the chat that are left out of it."""
+
+    lines: list[PromptLine]
+    left_out: list[PromptLine]
+
+
 def without_oldest(
     history: Sequence[PromptLine], total: int, window: int, counting: LineCounter
-) -> tuple[list[PromptLine], int]:
-    """The history without the oldest lines that do not fit a window (0: no limit), and the sum then.
+) -> tuple[list[PromptLine], list[PromptLine]]:
+    """The history without the oldest lines, which do not fit a window (0: no limit), and these.
 
     A summary at its beginning stays. Raises `MaxTokensExceededError` where the last one does not fit either.
     """
@@ -73,22 +90,43 @@ def without_oldest(
             raise MaxTokensExceededError(estimated_tokens=total, max_tokens=window)
         total -= counting.line(history[first])
         first += 1
-    return [*history[:pinned], *history[first:]], total
+    return [*history[:pinned], *history[first:]], [*history[pinned:first]]
 
 
-def fitted(lines: Sequence[PromptLine], window: int, counting: LineCounter) -> list[PromptLine]:
+def fitted(lines: Sequence[PromptLine], window: int, counting: LineCounter) -> AssembledLines:
     """The finished lines without removable ones, from the top, until they fit. Raises `MaxTokensExceededError`."""
-    if window <= 0:
-        return [*lines]
-    total, result = counting.lines(lines), []
+    result = AssembledLines([], [])
+    total = counting.lines(lines) if window > 0 else 0
     for item in lines:
-        if window < total and item.removable:
-            total -= counting.line(item)
-        else:
-            result.append(item)
+        is_out = window < total and item.removable
+        total -= counting.line(item) if is_out else 0
+        (result.left_out if is_out else result.lines).append(item)
     if window < total:
         raise MaxTokensExceededError(estimated_tokens=total, max_tokens=window)
     return result
+
+
+def report_of(
+    prompt: AssembledLines, absent: Sequence[Block], counting: LineCounter, *, window: int, reserve: int
+) -> TrimReport:
+    """The report on what fits a window. ``absent`` are the blocks of the lines that are left out, in their order."""
+    records = [
+        EvictionRecord(
+            block.id, block.slot, counting.line(each), EvictionReason.BUDGET_EXCEEDED, block.group, source=block.source
+        )
+        for each, block in zip(prompt.left_out, absent, strict=True)
+    ]
+    used = min(counting.lines(prompt.lines), window - reserve)
+    return TrimReport(
+        strategy=GroupOrder.name,
+        budget_tokens=window - reserve,
+        max_tokens=window,
+        reserve_tokens=reserve,
+        initial_tokens=used + sum(record.token_count for record in records),
+        final_tokens=used,
+        filled_tokens=used,
+        evictions=tuple(records),
+    )
 
 
 # --------------------------------------------------------------------------------------------------------------- memory
