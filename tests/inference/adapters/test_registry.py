@@ -1,8 +1,9 @@
 """All adapters alike: an answer says the same whole and streamed, however its bytes are cut."""
 
 import json
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from hypothesis import given
@@ -104,6 +105,36 @@ def test_a_body_of_another_kind(wire: Wire, body: bytes) -> None:
     """JSON that is none of the protocol's is an error."""
     with pytest.raises(DecodeError):
         answer(wire.adapter, body, JSON)
+
+
+ODD: Final[tuple[Any, ...]] = (None, True, -1, 10**30, "\ud83d", [], {}, [[]], {"type": []})
+"""What no protocol has in most places."""
+
+
+def _mutants(data: Any) -> Iterator[Any]:
+    """Data as often as it has values, each time with another of them odd."""
+    yield from ODD
+    if isinstance(data, dict):
+        yield from ({**data, key: odd} for key, value in data.items() for odd in _mutants(value))
+    elif isinstance(data, list):
+        yield from ([*data[:at], odd, *data[at + 1 :]] for at, value in enumerate(data) for odd in _mutants(value))
+
+
+@wires
+def test_an_odd_value_anywhere(wire: Wire) -> None:
+    """One value of a real answer that is of another kind: it is events or an error of ours, whole and in a stream."""
+    said = wire.fit(Said(("Aye. ", "No."), ("Hm.",), (("c1", "look", {"room": "a"}),), (9, 3)))
+    lines = wire.stream(said).split(b"\n")
+    bodies = [(json.dumps(odd).encode(), JSON) for odd in _mutants(json.loads(wire.whole(said)))]
+    for at, line in enumerate(lines):
+        head, brace, rest = line.partition(b"{")
+        bodies += [
+            (b"\n".join([*lines[:at], head + json.dumps(odd).encode(), *lines[at + 1 :]]), wire.kind)
+            for odd in (_mutants(json.loads(brace + rest)) if brace else ())
+        ]
+    for body, kind in bodies:
+        with suppress(DecodeError, ReplyError, StreamCutError):
+            answer(wire.adapter, body, kind).to_dict()
 
 
 KEYS = (

@@ -68,8 +68,8 @@ def arguments_text(value: Any) -> str:
 def is_whole(arguments: Any) -> bool:
     """Whether a call's arguments came whole in one piece: a gateway that numbers calls alike and names none begins the next."""
     try:
-        return isinstance(msgspec.json.decode(arguments_text(arguments)), dict)
-    except (msgspec.DecodeError, RecursionError):
+        return isinstance(json.loads(arguments_text(arguments)), dict)
+    except (ValueError, RecursionError):
         return False
 
 

@@ -149,7 +149,7 @@ class _MessagesReading(Reading):
         written = "".join(self._json)
         if block.get("type") == "tool_use" and not written:
             yield CallDelta(index=index, arguments=arguments_text(block.get("input")))
-        elif block and block.get("type") not in _EVENTS:
+        elif block and text(block.get("type")) not in _EVENTS:
             read = {"input": _read(written)} if written else {}
             yield OtherOutput(item=freeze({**block, **read}))
 

@@ -140,7 +140,7 @@ class _ResponsesReading(Reading):
         if known.closed:
             return
         known.closed = done
-        if done and item.get("type") in _KINDS and (rest := others(item, _ITEM)):
+        if done and text(item.get("type")) in _KINDS and (rest := others(item, _ITEM)):
             self._facts[known.id] = rest
             yield from self.started(facts=FrozenDict({"items": FrozenDict(self._facts)}))
         match item.get("type"):
