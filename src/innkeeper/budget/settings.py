@@ -14,7 +14,7 @@ from innkeeper.prompt.text import kind_of, shorten
 from innkeeper.tokens.counter import default_counter
 from innkeeper.tokens.estimators import counter_of
 from innkeeper.tokens.framing import FRAMINGS, Framing, framing
-from innkeeper.tokens.table.catalogue import known_window
+from innkeeper.tokens.table.catalogue import known_window, near_model
 
 Setting = Any
 """``int | str | bool | Callable[[State], …] | None``: a plain value, which JSON can hold, or a function of the state."""
@@ -147,7 +147,8 @@ def note_unknown_window(state: State, effect: str) -> None:
     )
     data = {"input": "context_window", "model": model}
     if not any(note.data.get("input") == "context_window" for note in state.result.notes):
-        state.note(NoteKind.ESTIMATE, f"{about}: {effect}", hint="give context_window", data=data)
+        near = f"; did you mean {other!r}?" if model and (other := near_model(model)) else ""
+        state.note(NoteKind.ESTIMATE, f"{about}: {effect}", hint=f"give context_window{near}", data=data)
 
 
 def resolved(value: Setting, state: State) -> Any:

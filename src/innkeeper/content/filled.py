@@ -113,7 +113,8 @@ def _unread(asset: Asset) -> Iterator[tuple[str, str | None]]:
     elif isinstance(asset, Lorebook):
         yield from _of_book(asset)
     elif asset.document.tree is not None:
-        yield from _unknown(asset.raw, _read_keys(type(asset)))
+        own = {asset.model_key} if isinstance(asset, Preset) else frozenset[str]()
+        yield from _unknown(asset.raw, _read_keys(type(asset)) | own)
         yield from _other_names(asset)
         for prompt in asset.prompts if isinstance(asset, Preset) else ():
             yield from ((f"prompts.{key}", near) for key, near in _unknown(prompt.raw, _PROMPT_KEYS))
@@ -170,7 +171,7 @@ _MORE_KEYS: Final[Mapping[type, frozenset[str]]] = {
     Persona: frozenset({"persona_name"}),
     Preset: frozenset({
         *OLD_PROMPTS, "prompt_order", "names_in_completion", "tavernkit_preset_version", "generation_settings",
-        "preset_settings",
+        "preset_settings", "preset_settings_openai",
     }),
 }  # fmt: skip
 """Keys that are read besides the names of fields."""

@@ -167,10 +167,15 @@ class Preset(JsonAsset, frozen=True, kw_only=True, dict=True):
 
     @property
     def model(self) -> str | None:
-        """The model of the preset's own source (``openai_model``, ``claude_model`` …)."""
-        source = {"makersuite": "google"}.get(self.chat_completion_source, self.chat_completion_source)
-        name = self.raw.get(f"{source}_model")
+        """The model of the preset's own source."""
+        name = self.raw.get(self.model_key)
         return name if isinstance(name, str) and name else None
+
+    @property
+    def model_key(self) -> str:
+        """The key of that model, such as ``claude_model``."""
+        source = {"makersuite": "google"}.get(self.chat_completion_source, self.chat_completion_source)
+        return f"{source}_model"
 
     def prompt(self, identifier: str) -> PromptItem | None:
         """The first prompt with this identifier."""

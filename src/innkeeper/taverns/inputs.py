@@ -278,7 +278,8 @@ def _note_fields(state: State, assets: Assets, rules: InputRules) -> None:
         if contents.keys:
             near = [f"{other!r} for {key!r}" for key, other in contents.keys.items() if other]
             hint = f"did you mean {', '.join(near)}?" if near else None
-            note_unread(state, name, list(contents.keys), "nothing reads them", hint)
+            reason = f"nothing reads {'it' if len(contents.keys) == 1 else 'them'}"
+            note_unread(state, name, list(contents.keys), reason, hint)
     if rules.reads is not None:
         if "lorebooks" in rules.reads:
             _note_wrappers(state, rules.reads["lorebooks"])

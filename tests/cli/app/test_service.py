@@ -48,6 +48,16 @@ def test_does_not_start(words: list[str], said: str, capsys: pytest.CaptureFixtu
     assert "hint:" in error
 
 
+def test_the_folder_that_is_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Who is in the folder of a profile, and names it from outside, learns how to name it."""
+    (tmp_path / "profile.toml").write_text('name = "wenna"', "utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert main(["serve", "--profile", "examples"]) == 2
+    assert "--profile . is the profile of this folder" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("keys", "words"), [("", "open, for this machine only"), ("k", "every call needs a key")])
 def test_words(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], keys: str, words: str) -> None:
     """People are told where it listens and who may call."""

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,28 @@ def test_warnings_fail(run: Run, tmp_path: Path) -> None:
     assert code == 1
     assert f"{path}: warning: entries[1].key: Ghost: it has no keys and is not constant (dead-entry)" in out
     assert out.endswith("1 finding in 1 file\n")
+
+
+def test_a_folder(run: Run, tmp_path: Path) -> None:
+    """Of a folder every file of a known kind is checked; another one is named, unless it was named itself."""
+    (tmp_path / "deep").mkdir()
+    book = book_file(tmp_path / "deep", entry(1, comment="Ghost"))
+    (tmp_path / "notes.txt").write_text("no asset", "utf-8")
+    other = write(tmp_path / "other.json", [1])
+    code, out, err = run(tmp_path)
+    assert (code, out.splitlines()[-1]) == (1, "1 finding in 1 file")
+    assert f"{book}: warning" in out
+    assert (f"left out: {other}" in err, "notes.txt" in err) == (True, False)
+    assert run(other)[0] == 65
+
+
+def test_the_limit_is_a_files(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many files there are, each has all of the allowance, to be read and to be checked."""
+    books = [write(tmp_path / f"{name}.json", {"entries": {"1": entry(1, "ferry", "x")}}) for name in range(3)]
+    opened: list[object] = []
+    monkeypatch.setattr("innkeeper.cli.prompt.lint.allowed", lambda limits: opened.append(limits) or nullcontext())
+    run(*books)
+    assert len(opened) == 2 * len(books)
 
 
 def test_a_mend_is_said(run: Run, tmp_path: Path) -> None:

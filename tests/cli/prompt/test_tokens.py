@@ -34,7 +34,15 @@ def test_a_text(out: pytest.CaptureFixture[str]) -> None:
 def test_an_estimate_says_so(out: pytest.CaptureFixture[str]) -> None:
     """A model without a vocabulary is said to be estimated, with the error."""
     assert main(["tokens", "hello world", "-m", "gemini-2.5-pro"]) == 0
-    assert "estimate ± 25 %" in out.readouterr().out
+    printed = out.readouterr()
+    assert "estimate ± 25 %" in printed.out
+    assert printed.err == "note: not measured: counted as its nearest relative\n"
+
+
+def test_a_name_without_a_version(out: pytest.CaptureFixture[str]) -> None:
+    """Its vocabulary cannot be known, which is said."""
+    assert main(["tokens", "hello world", "-m", "mistral-large"]) == 0
+    assert "does not say which version" in out.readouterr().err
 
 
 def test_a_file(tmp_path: Path, out: pytest.CaptureFixture[str]) -> None:

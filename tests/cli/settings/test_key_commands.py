@@ -1,5 +1,6 @@
 """``innkeeper keys``: a key goes in by a prompt or a pipe, and never comes out but to its provider."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,17 @@ def test_asked_without_an_echo(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("click.termui.hidden_prompt_func", typed)
     assert run("keys", "set", "openrouter").code == 0
     assert len(shown) == 2
+
+
+def test_a_missing_library_is_said_first(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody types a key twice that cannot be stored."""
+    monkeypatch.setattr("innkeeper.cli.keep.vault._is_terminal", lambda: True)
+    monkeypatch.setattr("click.termui.hidden_prompt_func", lambda _: pytest.fail("asked"))
+    monkeypatch.setitem(sys.modules, "keyring", None)
+    monkeypatch.delitem(sys.modules, "cryptography", raising=False)
+    monkeypatch.setattr("innkeeper.lazy.find_spec", lambda _: None)
+    ran = run("keys", "set", "openrouter")
+    assert (ran.code, "innkeeper[library]" in ran.err or ".[library]" in ran.err) == (69, True)
 
 
 def test_never_a_word(run: Run) -> None:

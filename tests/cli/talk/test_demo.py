@@ -99,6 +99,8 @@ def test_no_model(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monkey
     facts = json.loads(capsys.readouterr().out)
     assert facts["tokens"]["total"] > 100
     assert "answer" not in facts
+    assert main(["demo", "--no-model"]) == 0
+    assert "The model is small" not in capsys.readouterr().out
 
 
 def test_no_registry(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from innkeeper.tokens.table.catalogue import (
     KnownModel,
     known_model,
     known_window,
+    near_model,
     read_catalogue,
     use_catalogue,
 )
@@ -101,3 +102,12 @@ def test_no_file(tmp_path: Path) -> None:
     """A file that is not there is refused by its name."""
     with pytest.raises(UnavailableError, match=r"none\.json"):
         read_catalogue(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize(
+    ("model", "near"),
+    [("gpt4o", "gpt-4o"), ("openai/gpt-4oo", "gpt-4o"), ("harbour-7b", None), ("", None)],
+)
+def test_near_misses(model: str, near: str | None) -> None:
+    """A mistyped id has its listed neighbour; a name of one's own has none."""
+    assert near_model(model) == near

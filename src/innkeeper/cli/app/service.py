@@ -227,7 +227,8 @@ def _profiles(words: tuple[str, ...]) -> dict[str, Any]:
     for word in words:
         folder = find_profile(word) or (Path(word) if any(Path(word).glob("*/profile.toml")) else None)
         if folder is None and word not in variants:
-            hint = f"a folder with a profile.toml, or one that holds some; or {' or '.join(PROFILES)}"
+            here = "--profile . is the profile of this folder; else " if find_profile(".") else ""
+            hint = f"{here}a folder with a profile.toml, or one that holds some; or {' or '.join(PROFILES)}"
             raise ConfigError(f"unknown profile {word!r}", hint=hint)
         folders += [] if folder is None or word in variants else [folder]
     return {"profiles": tuple(folders), **({"profile": variants[-1]} if variants else {})}

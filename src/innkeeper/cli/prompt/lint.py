@@ -6,6 +6,8 @@ entry.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from pathlib import Path
 from time import thread_time
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,11 +17,12 @@ from innkeeper.cli.app.commands import examples, json_option, print_json
 from innkeeper.cli.app.paging import paged
 from innkeeper.cli.app.progress import Step, counted, progress
 from innkeeper.cli.prompt.assets import AssetFiles, command_limits
+from innkeeper.prompt import InnkeeperError
 from innkeeper.prompt.allowance import BuildLimits, allowed
 from innkeeper.prompt.text import count_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from rich.table import Table
 
@@ -30,10 +33,12 @@ if TYPE_CHECKING:
 
 
 _LIMITS: Final = BuildLimits(seconds=1.75)
-"""Larger limits than a build's, mostly for patterns, which are tried on texts made to be hard for them."""
+"""For one file; larger than a build's, mostly for patterns, which are tried on texts made to be hard for them."""
+
+_SUFFIXES: Final = frozenset({".png", ".webp", ".json", ".jsonl", ".charx", ".byaf"})
 
 
-@click.command(epilog=examples("innkeeper lint wenna.png harbour.json"))
+@click.command(epilog=examples("innkeeper lint wenna.png harbour.json", "innkeeper lint ."))
 @click.argument("files", nargs=-1, required=True)
 @click.option("--model", metavar="NAME", help="The model to count tokens for.")
 @click.option("--tavern", default="silly", metavar="NAME", help="Whose macros and lore are checked: silly or risu.")
@@ -43,51 +48,74 @@ _LIMITS: Final = BuildLimits(seconds=1.75)
 def lint(files: tuple[str, ...], *, model: str | None, tavern: str, strict: bool, as_json: bool) -> int:
     """Report dead entries, unreachable or too short keys, shadowed groups, slow regular expressions and dead scripts.
 
-    FILES are cards, lorebooks, presets, personas and chats, recognised by their content. Exits with 1 on a warning, with 65
-    if they exceed the work limits of a build.
+    FILES are cards, lorebooks, presets, personas and chats, recognised by their content, or folders of them. Exits with 1 on
+    a warning, with 65 if a file exceeds the work limits of a build.
     """
-    with allowed(_LIMITS), progress("files", len(files), quiet=as_json) as step:
-        located = linted(_read(files), model, step, tavern=tavern)
+    names = list(_names(files))
+    with progress("files read", len(names), quiet=as_json) as step:
+        read = list(_read(counted(names, step)))
+    with progress("files checked", len(read), quiet=as_json) as step:
+        located = linted(read, model, step, tavern=tavern, limits=_LIMITS)
     if as_json:
         print_json([{"file": name, **finding.to_dict()} for name, finding in located])
     else:
         for name, finding in located:
             hint = f"; {finding.hint}" if finding.hint else ""
             click.echo(f"{name}: {finding.level}: {finding}{hint} ({finding.rule})")
-        click.echo(f"{count_of(len(located), 'finding')} in {count_of(len(files), 'file')}")
+        click.echo(f"{count_of(len(located), 'finding')} in {count_of(len(read), 'file')}")
     return int(any(strict or finding.level != "info" for _, finding in located))
 
 
-def _read(files: tuple[str, ...]) -> Iterable[tuple[str, AssetFields]]:
+def _names(files: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """Yield the names of files, with whether each was given by its own name: in folders other files may lie."""
+    for name in files:
+        if Path(name).is_dir():
+            paths = sorted(Path(name).rglob("*"))
+            yield from ((str(path), False) for path in paths if path.suffix.lower() in _SUFFIXES and path.is_file())
+        else:
+            yield name, True
+
+
+def _read(names: Iterable[tuple[str, bool]]) -> Iterator[tuple[str, AssetFields]]:
     from innkeeper.cli.settings.settings import UserSettings
 
     settings = UserSettings.read()
-    for name in files:
+    for name, is_certain in names:
         assets = AssetFiles(settings=settings)
-        assets.add(name)
+        try:
+            with allowed(_LIMITS):
+                assets.add(name)
+        except InnkeeperError as error:
+            if is_certain:
+                raise
+            click.echo(f"left out: {error}", err=True)
+            continue
         yield name, assets
 
 
 def linted(
-    files: Iterable[tuple[str, AssetFields]], model: str | None, step: Step = lambda _: None, *, tavern: str = "silly"
+    files: Iterable[tuple[str, AssetFields]],
+    model: str | None,
+    step: Step = lambda _: None,
+    *,
+    tavern: str = "silly",
+    limits: BuildLimits | None = None,
 ) -> list[tuple[str, Finding]]:
     """Return the findings about files by name; lore is checked with the preset among them, if there is one.
 
-    ``step`` is told of each file.
+    ``step`` is told of each file; ``limits`` hold for each.
     """
     from innkeeper.lore.lint import RESTATED
     from innkeeper.taverns import TAVERNS
 
-    read = list(files)
+    read, located = list(files), []
     preset = next((assets.fields["preset"] for _, assets in read if "preset" in assets.fields), None)
-    return [
-        (name, finding)
-        for name, assets in counted(read, step)
-        for finding in (
-            *(finding for finding in assets.findings if finding.rule not in RESTATED),
-            *TAVERNS[tavern].lint(assets.fields, preset, model),
-        )
-    ]
+    for name, assets in counted(read, step):
+        with nullcontext() if limits is None else allowed(limits):
+            own = [finding for finding in assets.findings if finding.rule not in RESTATED]
+            own += TAVERNS[tavern].lint(assets.fields, preset, model)
+        located += [(name, finding) for finding in own]
+    return located
 
 
 NOBODY: Final = "Nobody"

@@ -75,6 +75,9 @@ def tokens(
         whose = f" for {row['model']}" if row["model"] else ""
         how = f"{row['tokenizer']}, {_sure(row)}"
         click.echo(f"{count_of(row['tokens'], 'token')}{whose} ({how}) in {count_of(size['characters'], 'character')}")
+        basis = row.get("basis") if row["model"] else None
+        for line in filter(None, (basis, *(each["reason"] for each in row.get("fallbacks", ())))):
+            click.echo(f"note: {line}", err=True)
     else:
         _table(rows, size)
 

@@ -47,7 +47,9 @@ def set_(name: str, more: tuple[str, ...], *, as_json: bool) -> None:
 
     if more:  # not quoted: it may be the key, and other users of this machine see a command's words already
         raise click.UsageError("a key is never a word of the command: it is asked for, or read from the input")
-    key = KeyStore().set(name, asked_secret(name))
+    store = KeyStore()
+    store.require()  # before anything is asked
+    key = store.set(name, asked_secret(name))
     print_result({**key._asdict(), "used_for": _used_for(name)}, _description(name, key.place), as_json=as_json)
 
 

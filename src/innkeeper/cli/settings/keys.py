@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from innkeeper.lazy import install_line
+from innkeeper.lazy import install_line, require
 from innkeeper.prompt.errors import FormatError, UnavailableError, UnknownNameError, UsageError, Where
 from innkeeper.prompt.machine import Secret, home
 from innkeeper.prompt.typed.once import decode
@@ -85,6 +85,11 @@ class KeyStore:
             self._write({**self._entries(), name: entry})
         return StoredKey(name, self._location(entry))
 
+    def require(self) -> None:
+        """Raise `UnavailableError` where no key could be stored: there is neither a keyring nor the library that seals keys."""
+        if not self._has_keyring():
+            require("cryptography")
+
     def get(self, name: str) -> Secret | None:
         """Return a key; None if there is none of this name. Raises `UnavailableError` or a vault error if it cannot be opened."""
         entry = self._entries().get(name)
@@ -122,13 +127,18 @@ class KeyStore:
             self._keyring = keyring
         return self._keyring
 
+    def _has_keyring(self) -> bool:
+        try:
+            return bool(self._library().get_keyring().priority >= 1)
+        except Exception:  # noqa: BLE001 - a backend may raise anything; the file is there for that
+            return False
+
     def _in_keyring(self, name: str, text: str) -> bool:
         """Store the key in the system keyring; False if there is none."""
+        if not self._has_keyring():
+            return False
         try:
-            keyring = self._library()
-            if keyring.get_keyring().priority < 1:
-                return False
-            keyring.set_password(_SERVICE, f"key:{name}", text)
+            self._library().set_password(_SERVICE, f"key:{name}", text)
         except Exception:  # noqa: BLE001 - a backend may raise anything; the file is there for that
             return False
         return True

@@ -89,7 +89,7 @@ def demo(*, seed: int, max_tokens: int, tavern: str, no_model: bool, folder: Pat
             plan = _planned(stage, request.with_(model=handle.model), handle.counter)
             stage.next_turn(plan, stage.answer(plan, handle), handle.counter)
         stage.service(examples_dir(folder), max_tokens)
-    stage.end()
+    stage.end("" if no_model else "The model is small: it shows that everything works, not how good a prompt is.")
 
 
 def demo_request(folder: Path | None = None, *, seed: int = 7, max_tokens: int = 48) -> tuple[BuildRequest, list[str]]:
@@ -227,13 +227,11 @@ class _Stage:
             self.console.file.write(printable(text))
             self.console.file.flush()
 
-    def end(self) -> None:
-        """Print the total time, or the facts."""
+    def end(self, remark: str) -> None:
+        """Print the total time, and the remark; or the facts."""
         total = time.monotonic() - self.started
         self.facts["seconds"]["All"] = round(total, 3)
-        self.say(
-            f"All of it in {total:.2f} s. The model is small: it shows that everything works, not how good a prompt is."
-        )
+        self.say(f"All of it in {total:.2f} s. {remark}".rstrip())
         if self.as_json:
             print_json(self.facts)
 

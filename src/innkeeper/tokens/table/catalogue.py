@@ -15,6 +15,7 @@ from typing import Annotated, Final, Protocol
 import msgspec
 
 from innkeeper.prompt.errors import FormatError, UnavailableError, Where
+from innkeeper.prompt.near import near_names
 from innkeeper.prompt.typed.once import decode
 from innkeeper.tokens.table.models import bare_model_id
 
@@ -108,6 +109,7 @@ def use_catalogue(path: Path | None) -> None:
     """
     _IN_USE[0] = SHIPPED if path is None else read_catalogue(path).over(SHIPPED)
     known_model.cache_clear()
+    near_model.cache_clear()
 
 
 @lru_cache(maxsize=1_024)
@@ -161,3 +163,15 @@ def listed_cost(model: str | None, input_tokens: int, *, cached_tokens: int = 0)
 def known_window(model: str | None) -> int | None:
     """Return the window of a model in tokens; None where nobody knows it."""
     return known_model(model).window if model else None
+
+
+@lru_cache(maxsize=1_024)
+def near_model(model: str) -> str | None:
+    """Return the listed id that a mistyped one was probably meant to be; None where none is much like it."""
+    names = [name for row in _IN_USE[0].models for name in row.names if not _GLOB.search(name)]
+    return next(iter(near_names(bare_model_id(model), names, likeness=_MODEL_LIKENESS)), None)
+
+
+_GLOB: Final = re.compile(r"[*?\[]")
+_MODEL_LIKENESS: Final = 0.85
+"""Higher than of other names: people give their own models names, too."""

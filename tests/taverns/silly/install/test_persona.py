@@ -88,3 +88,10 @@ def test_nothing_known(tmp_path: Path) -> None:
     (tmp_path / "characters").mkdir()
     user = UserFolder(tmp_path)
     assert active_persona(user, Selected(user), {}, "character", "x.png").fields == {"name": "User"}
+
+
+def test_a_persona_without_a_picture(tmp_path: Path) -> None:
+    """Where there is no other, the last one is used; the note does not say of it that it is not there."""
+    user = UserFolder(folder(tmp_path, user_avatar="gone.png", power_user=POWER))
+    assert active_persona(user, Selected(user), {}, "character", "x.png").avatar == "gone.png"
+    assert str(user.notes[0]).endswith("the persona 'gone.png' has no picture there: it is used without")

@@ -71,3 +71,13 @@ def test_a_folder_without_a_preset_has_a_main_prompt(tmp_path: Path) -> None:
     prepared = Install.open(folder(tmp_path)).prepare("Mira", message="hm")
     assert prepared.build().messages[0].content == "Write the next message of Mira in this story with Ilse."
     assert any("no main prompt" in note.message for note in prepared.notes)
+
+
+def test_what_selects_is_read(tmp_path: Path) -> None:
+    """The name of the selected preset and its source's model have an effect; another source's model has none."""
+    chat = {"chat_completion_source": "openai", "openai_model": "gpt-4o", "claude_model": "c", "temp_openai": 1}
+    root = folder(tmp_path, oai_settings={**chat, "preset_settings_openai": "Default"})
+    plan = Install.open(root).prepare("Mira").build()
+    assert plan.model == "gpt-4o"
+    assert "preset.claude_model has no effect: nothing reads it" in map(str, plan.notes)
+    assert not [note for note in plan.notes if "openai" in str(note)]

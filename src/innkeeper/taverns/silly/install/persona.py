@@ -84,7 +84,8 @@ def _connected(folder: UserFolder, power: Mapping[str, Any], kind: str, identity
 def _first(folder: UserFolder, last: str) -> str:
     """The first persona there is, where the last one is gone."""
     first = next(iter(folder.names(AVATARS, suffix="")), last)
-    folder.note(f"the persona {last[:80]!r} is not there: {first[:80]!r} is used", kind=NoteKind.FALLBACK, at=SETTINGS)
+    effect = "it is used without" if first == last else f"{first[:80]!r} is used"
+    folder.note(f"the persona {last[:80]!r} has no picture there: {effect}", kind=NoteKind.FALLBACK, at=SETTINGS)
     return first
 
 
