@@ -122,3 +122,15 @@ def test_a_store_that_is_gone_counts_no_more() -> None:
     assert stored_bytes() > before
     del memo
     assert stored_bytes() == before
+
+
+@given(st.lists(st.lists(st.integers(0, 30), max_size=30), max_size=20), st.integers(2, 40))
+def test_many_are_what_each_is(rounds: list[list[int]], items: int) -> None:
+    """`get_all` returns what `get` does, also of values that are about to be forgotten."""
+    memo: BoundedCache[int, str] = BoundedCache(items=items)
+    for keys in rounds:
+        singles, values = [memo.get(key) for key in keys], memo.get_all(keys)
+        assert all(value in {None, str(key)} for key, value in zip(keys, values, strict=True))
+        assert len(set(keys)) > items // 2 or singles == values
+        for key in keys:
+            memo.put(key, str(key), 1)

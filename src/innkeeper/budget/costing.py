@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Final, NamedTuple, cast
 
@@ -108,7 +109,18 @@ class Costing(msgspec.Struct, frozen=True, kw_only=True):
         ]
 
     def totals(self, items: Sequence[Block | Message]) -> list[int]:
-        """The totals of `costs`, which is all that trimming asks for."""
+        """The totals of `costs`, which is all that trimming asks for; by the built-in counter kept by the items' identity."""
+        if self.counter is not default_counter():
+            return self._totals(items)
+        kept = _known_totals(self)
+        totals = kept.get_all(map(id, items))
+        new = [index for index, total in enumerate(totals) if total is None]
+        for index, total in zip(new, self._totals([items[index] for index in new]), strict=True):
+            item = items[index]
+            totals[index] = kept.put(id(item), total, _ITEM_BYTES + len(item.content), alive=item)
+        return cast("list[int]", totals)
+
+    def _totals(self, items: Sequence[Block | Message]) -> list[int]:
         if self.framing.joiner is not None or self.framing.refuses_special:
             return [cost.total for cost in self._costs_by_framing(items)]
         counts, plain, known = self._counted(items)
@@ -238,6 +250,16 @@ class Costing(msgspec.Struct, frozen=True, kw_only=True):
     def total(self, items: Sequence[Block | Message]) -> int:
         """Tokens of a whole prompt: all messages and the start of the reply."""
         return sum(cost.total for cost in self.costs(items)) + self.framing.reply
+
+
+@lru_cache(maxsize=64)
+def _known_totals(_costing: Costing) -> BoundedCache[int, int]:
+    """The totals that a costing has counted, by the identity of blocks and messages: most come again in the next turn."""
+    return BoundedCache(items=_TOTALS)
+
+
+_TOTALS: Final = 128 * 1024
+_ITEM_BYTES: Final = 256
 
 
 _PART: Final = frozenset({"type", "text", "shape", "block", "cache_control"})

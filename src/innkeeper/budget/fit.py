@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import count
+from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
@@ -229,7 +230,7 @@ def _holds_more(plan: Plan, costing: Costing) -> bool:
         return False
     thoughts = (costing.sends | {"parts"}) - {"signature"} if plan.dialect is not None else frozenset()
     return bool(option_texts(plan.options)) or any(
-        not thoughts.isdisjoint(block.message_metadata) for block in plan.enabled_blocks if block.message_metadata
+        not thoughts.isdisjoint(metadata) for metadata in filter(None, map(_METADATA, plan.enabled_blocks))
     )
 
 
@@ -240,6 +241,9 @@ def _besides(state: State, plan: Plan, costing: Costing, room: TokenRoom) -> int
     return room.besides(costing, plan.tools, plan.options).fixed_tokens
 
 
+_METADATA: Final = attrgetter("message_metadata")
+_ATTACHMENTS: Final = attrgetter("attachments")
+
 _COUNTED_BY_ITS_TAVERN: Final = "sillytavern"
 """The dialect whose bodies are SillyTavern's own, cut where it cuts."""
 
@@ -247,8 +251,8 @@ _COUNTED_BY_ITS_TAVERN: Final = "sillytavern"
 def _unknown_notes(blocks: Sequence[Block], costing: Costing, step: str | None, notes: Sequence[Note]) -> list[Note]:
     """Return notes on attachments whose cost is a guess, one for each kind and cost."""
     guesses: dict[tuple[str, str, int], int] = {}
-    for block in blocks:
-        for item in block.attachments:
+    for attachments in filter(None, map(_ATTACHMENTS, blocks)):
+        for item in attachments:
             cost = costing.media_cost(item)
             if cost is not None and cost.guess:
                 key = (kind_of(item), cost.guess, cost.tokens)

@@ -5,7 +5,7 @@ All stores of a process together stand under one ceiling, `MAX_STORES_BYTES`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from threading import Lock
 from time import monotonic
 from typing import Any, Final, Generic, Protocol, TypeVar
@@ -114,6 +114,18 @@ class BoundedCache(Generic[K, V]):
                 return None
             self._keep(key, item)
         return item[0]
+
+    def get_all(self, keys: Iterable[K]) -> list[V | None]:
+        """What `get` returns for each key: much quicker than one by one where all were asked for of late."""
+        listed = list(keys)
+        items = list(map(self._young.get, listed))
+        if all(items):
+            return [item[0] for item in items if item]
+        for index in [index for index, item in enumerate(items) if item is None]:
+            item = items[index] = self._old.get(listed[index])
+            if item is not None:
+                self._keep(listed[index], item)
+        return [None if item is None else item[0] for item in items]
 
     def put(self, key: K, value: V, size: int, alive: Any = None) -> V:
         """Keep ``value``, which stands for ``size`` bytes, and return it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from copy import copy
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -39,6 +40,7 @@ FINGERPRINT_VERSION: Final = "innkeeper-plan-1"
 
 
 _ID: Final = attrgetter("id")
+_ENABLED: Final = attrgetter("enabled")
 
 _STEPS_A_MESSAGE: Final = 60
 
@@ -95,10 +97,14 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     def with_(self, **fields: Any) -> Plan:
         """A copy with other fields. Raises `UsageError` for an unknown one."""
-        try:
-            return msgspec.structs.replace(self, **fields)
-        except TypeError as error:
-            raise UsageError(str(error)) from error
+        copied = copy(self)  # which does not look through all blocks for their ids again
+        for name, value in fields.items():
+            if name not in self.__struct_fields__:
+                raise UsageError(f"a plan has no field {name!r}")
+            msgspec.structs.force_setattr(copied, name, value)
+        if copied.blocks is not self.blocks:
+            copied.__post_init__()
+        return copied
 
     def with_blocks(self, blocks: Iterable[Block]) -> Plan:
         """A copy with other blocks. Raises `UsageError` for anything that is not a `Block`."""
@@ -128,7 +134,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     @property
     def enabled_blocks(self) -> tuple[Block, ...]:
         """The blocks that reach the model."""
-        return tuple([block for block in self.blocks if block.enabled])
+        return self.blocks if all(map(_ENABLED, self.blocks)) else tuple(filter(_ENABLED, self.blocks))
 
     def sent_blocks(
         self, *, squash: bool = False, keep_apart: Callable[[Block], bool] | None = None
@@ -305,14 +311,14 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 def _named(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
-    taken = {block.id for block in blocks}
-    named = []
-    for index, block in enumerate(blocks):
-        name = block.id or f"{block.slot or block.role}-{index}"
-        while not block.id and name in taken:
+    named, taken = list(blocks), set(map(_ID, blocks))
+    for index in [index for index, block in enumerate(blocks) if not block.id]:
+        block = blocks[index]
+        name = f"{block.slot or block.role}-{index}"
+        while name in taken:
             name += "+"
         taken.add(name)
-        named.append(block if block.id else msgspec.structs.replace(block, id=name))
+        named[index] = msgspec.structs.replace(block, id=name)
     return tuple(named)
 
 

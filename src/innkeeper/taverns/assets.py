@@ -24,6 +24,7 @@ from innkeeper.content.regex_script import RegexScripts
 from innkeeper.content.templates import ContextTemplate, InstructTemplate, SystemPrompt
 from innkeeper.prompt import BuildRequest, Message, UsageError
 from innkeeper.prompt.allowance import charge
+from innkeeper.prompt.beginnings import Beginnings
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import ConfigError, UnknownNameError, Where
 from innkeeper.prompt.message import ROLES
@@ -243,14 +244,28 @@ _OTHER_ROLES: Final[Mapping[str, str]] = {"developer": "system", "model": "assis
 
 def messages_in_known_roles(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     """The messages with each foreign role as the one it means, and with one that nobody knows as the user's."""
-    if all(message.role in _NATIVE for message in messages):
-        return messages
-    return tuple(
+    return messages if roles_of(messages) <= _NATIVE else _IN_KNOWN_ROLES.of(messages)
+
+
+def roles_of(messages: tuple[Message, ...]) -> frozenset[str]:
+    """The roles of a chat's messages."""
+    return _ROLES.of(messages)
+
+
+def _in_known_roles(before: tuple[Message, ...], messages: tuple[Message, ...], _key: None) -> tuple[Message, ...]:
+    more = [
         message
         if message.role in _NATIVE
         else msgspec.structs.replace(message, role=_OTHER_ROLES.get(message.role, "user"))
         for message in messages
-    )
+    ]
+    return (*before, *more)
+
+
+_ROLES: Final[Beginnings[Message, frozenset[str]]] = Beginnings(
+    frozenset(), lambda roles, messages, _: roles.union([message.role for message in messages])
+)
+_IN_KNOWN_ROLES: Final[Beginnings[Message, tuple[Message, ...]]] = Beginnings((), _in_known_roles)
 
 
 _NATIVE: Final = KNOWN_ROLES - _OTHER_ROLES.keys()

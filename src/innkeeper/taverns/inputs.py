@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from innkeeper.content.chat import OURS
 from innkeeper.content.filled import Filled, filled
 from innkeeper.prompt import BuildRequest, Context, FrozenDict, Note, NoteKind, Ports, UsageError
+from innkeeper.prompt.beginnings import Beginnings
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.message import ROLES, Message
 from innkeeper.prompt.near import did_you_mean
 from innkeeper.prompt.text import shorten
-from innkeeper.taverns.assets import KNOWN_ROLES, Assets
+from innkeeper.taverns.assets import KNOWN_ROLES, Assets, roles_of
 from innkeeper.taverns.keywords import ALIASES
 
 if TYPE_CHECKING:
@@ -240,9 +241,10 @@ EVERYWHERE: Final[Mapping[str, str]] = {
 
 def _warn_of_roles(state: State) -> None:
     """Warn of each role that nobody knows, which every tavern reads as the user's."""
-    roles = [message.role for message in state.request.history]
-    for role in sorted(set(roles) - KNOWN_ROLES):
-        where = Where(asset="history", path=f"[{roles.index(role)}].role")
+    history = state.request.history
+    for role in sorted(roles_of(history) - KNOWN_ROLES):
+        first = [message.role for message in history].index(role)
+        where = Where(asset="history", path=f"[{first}].role")
         hint = did_you_mean(role, ROLES, f"roles are {', '.join(ROLES)}")
         state.warn(f"role {shorten(role, 40)!r} is not known and read as user", where=where, hint=hint)
 
@@ -284,7 +286,7 @@ def _note_fields(state: State, assets: Assets, rules: InputRules) -> None:
         if "lorebooks" in rules.reads:
             _note_wrappers(state, rules.reads["lorebooks"])
         known = rules.reads.get("history", _SENT_ALONG)
-        if fields := [name for name in _history_fields(assets.history, known) if name not in known]:
+        if fields := [name for name in _FIELDS_OF_CHATS.of(assets.history, known) if name not in known]:
             note_unread(state, "history", fields, _UNREAD)
 
 
@@ -320,9 +322,9 @@ _SENT_ALONG: Final = frozenset({"metadata"})
 """What a dialect reads, which tells of what it does not send."""
 
 
-def _history_fields(messages: tuple[Message, ...], known: frozenset[str]) -> dict[str, None]:
+def _history_fields(before: dict[str, None], messages: tuple[Message, ...], known: frozenset[str]) -> dict[str, None]:
     """The fields that the messages of a chat have beside role, text, name and attachments; ``extra`` is looked into."""
-    fields: dict[str, None] = {}
+    fields = dict(before)
     for message in messages:
         if message.swipes:
             fields["swipes"] = None
@@ -338,6 +340,8 @@ def _history_fields(messages: tuple[Message, ...], known: frozenset[str]) -> dic
                 fields |= {f"extra.{key}": None for key in sorted(extra) if extra[key] not in (None, "", 0)}
     return fields
 
+
+_FIELDS_OF_CHATS: Final[Beginnings[Message, dict[str, None]]] = Beginnings({}, _history_fields)
 
 _NOTHING_BESIDE: Final[frozenset[str]] = frozenset()
 _BESIDE_CALLS: Final = frozenset({"signature", "reasoning_content", "reasoning_details"})

@@ -149,8 +149,10 @@ def read_cut(raw: Any) -> Cut | None:
 
 def cut_of(scene: Scene, blocks: Iterable[Block]) -> Cut | None:
     """Where the chat of this turn is cut, for the next turn to begin there too; None without the setting."""
+    if scene.inputs.cache is None:
+        return None
     sent = [int(block.id.removeprefix(_LINE)) for block in blocks if block.enabled and block.id.startswith(_LINE)]
-    return Cut(min(sent), scene.inputs.context_tokens) if sent and scene.inputs.cache is not None else None
+    return Cut(min(sent), scene.inputs.context_tokens) if sent else None
 
 
 def is_before(line: Line, cut: Cut | None, scene: Scene) -> bool:

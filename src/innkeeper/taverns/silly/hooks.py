@@ -29,7 +29,7 @@ from innkeeper.taverns.silly.environment import chat_of, environment_of
 from innkeeper.taverns.silly.expansion import Expander, Pieces
 from innkeeper.taverns.silly.extensions.recall import NOTHING, Search, recall, search_of, shortened
 from innkeeper.taverns.silly.inputs import SillyInputs, inputs_with, read_inputs
-from innkeeper.taverns.silly.lines.line import Line, note_blocks, spoken_lines
+from innkeeper.taverns.silly.lines.line import Line, note_blocks
 from innkeeper.taverns.silly.lines.media import MediaRoom
 from innkeeper.taverns.silly.lines.typed import bias_text, chat_lines, expanded, shown_lines, untagged
 from innkeeper.taverns.silly.lore import read_carry
@@ -134,7 +134,7 @@ class OpeningStages:
         if self.scripts is not None:
             self.sent = self.scripts.of_chat(self.sent, self.inputs, self.expand)
         self.search = search_of(self.state, self.inputs, self.sent, self.expand)
-        if any([line.media is not None for line in self.sent]):  # noqa: C419 - quicker
+        if "media" in self.inputs.rare:
             search = self.search
             shorten = None if search is None else lambda text: shortened(self.state, search, text)
             self.media = MediaRoom(self.state, self.inputs, shorten)
@@ -143,7 +143,9 @@ class OpeningStages:
     def _reasoning(self) -> None:
         if self.scripts is not None:
             self.sent = self.scripts.of_reasoning(self.sent, self.inputs)
-        spoken = self.sent if self.inputs.calls_tools else tuple(spoken_lines(self.sent))
+        if "reasoning" not in self.inputs.rare:
+            return
+        spoken = self.inputs.spoken(self.sent)
         self.reasoning = reasoning_frames(self.inputs, spoken, self.expand)
         unsent = sum(bool(line.reasoning) and line.index not in self.reasoning for line in spoken)
         if unsent:

@@ -20,7 +20,6 @@ from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.cache_friendly import depth_of, pieces_of_frozen
 from innkeeper.taverns.silly.expansion import LINE_BREAK, Expander, Pieces, cut, in_lines, pieces_of, text_of, trimmed
-from innkeeper.taverns.silly.lines.line import Line, spoken_lines
 from innkeeper.taverns.silly.lore import LoreTexts, note_due, note_text
 from innkeeper.taverns.silly.scene import Scene, depth_prompts, scene_of
 from innkeeper.taverns.silly.scratch import INJECTIONS, LORE_TEXTS, PINNED
@@ -130,7 +129,7 @@ def _prefill(state: State, scene: Scene) -> str:
     preset = scene.inputs.preset
     if scene.type != "continue" or not preset.continue_prefill or preset.chat_completion_source != "claude":
         return ""
-    lines = scene.lines if scene.inputs.calls_tools else tuple(spoken_lines(scene.lines))
+    lines = scene.inputs.spoken(scene.lines)
     if lines and not lines[-1].is_user and not lines[-1].narrator:
         return scene.expand(preset.assistant_prefill)
     if preset.assistant_prefill:
@@ -251,13 +250,9 @@ def _lore(scene: Scene, lore: LoreTexts) -> Iterator[InjectedText]:
         yield InjectedText(key=key, pieces=pieces, depth=item.depth, role=item.role)
 
 
-def _sent_lines(scene: Scene) -> tuple[Line, ...]:
-    return tuple(scene.lines if scene.inputs.calls_tools else spoken_lines(scene.lines))
-
-
 def _friendly(scene: Scene, texts: Iterable[InjectedText], lore: Iterable[InjectedText]) -> Iterator[InjectedText]:
     """Texts that are always there, held back for some turns, apart from lore, which comes and goes and stays near the end."""
-    length = len(_sent_lines(scene))
+    length = len(scene.inputs.spoken(scene.lines))
     for text in joined_depths(scene.expand, texts):
         depth = text.depth if scene.inputs.cache is None else scene.inputs.cache.depth(text.depth, length)
         yield msgspec.structs.replace(text, depth=depth)
@@ -266,7 +261,7 @@ def _friendly(scene: Scene, texts: Iterable[InjectedText], lore: Iterable[Inject
 
 def _frozen(scene: Scene, lore: LoreTexts) -> Iterator[InjectedText]:
     """Entries that stay where they were first inserted, with nothing replaced in them again."""
-    lines = _sent_lines(scene) if lore.frozen else ()
+    lines = scene.inputs.spoken(scene.lines) if lore.frozen else ()
     for entry in lore.frozen:
         pieces, depth = pieces_of_frozen(entry), depth_of(entry, lines)
         yield InjectedText(key=entry.key, pieces=pieces, depth=depth, role=entry.role, frozen=True)

@@ -42,7 +42,7 @@ from innkeeper.taverns.silly.extensions.memory import MemorySettings
 from innkeeper.taverns.silly.extensions.note import character_note, note_fields
 from innkeeper.taverns.silly.extensions.vectors import BankFile, VectorSettings, bank_files
 from innkeeper.taverns.silly.lines.group import Group, group_of, speaker_of
-from innkeeper.taverns.silly.lines.line import Line, lines_of
+from innkeeper.taverns.silly.lines.line import Line, lines_of, spoken_lines
 from innkeeper.taverns.silly.settings import (
     LARGEST_WINDOW,
     CharacterNote,
@@ -100,6 +100,8 @@ class SillyInputs(msgspec.Struct, frozen=True, kw_only=True):
     cache: CacheFriendly | None = None
     default_note: str = ""
     """The author's note of chats without one of their own, for the macro."""
+    rare: frozenset[str] = frozenset()
+    """Those of `RARE` that any of the lines has."""
 
     @property
     def user(self) -> str:
@@ -147,6 +149,10 @@ class SillyInputs(msgspec.Struct, frozen=True, kw_only=True):
             return self.text.amount_gen
         return DEFAULT_REPLY if self.preset.max_tokens is None else self.preset.max_tokens
 
+    def spoken(self, lines: tuple[Line, ...]) -> tuple[Line, ...]:
+        """The lines as they are sent: where no tools are called, those of calls as lines of text."""
+        return lines if self.calls_tools or "tool_calls" not in self.rare else tuple(spoken_lines(lines))
+
     def replace(self, **fields: Any) -> SillyInputs:
         """A copy with other fields."""
         return msgspec.structs.replace(self, **fields)
@@ -166,11 +172,13 @@ def read_inputs(state: State) -> SillyInputs:
     character = speaker_of(state, assets, group)
     own = None if group is None else group.member(character)
     filename = str(settings.get("character_filename") or character.name) if own is None else own.file
+    chat = lines_of(assets.history, user=assets.persona.name, char=character.name)
     own_note = settings.get("character_note") or character_note(settings.get("note") or EMPTY, filename)
     return SillyInputs(
         character=character,
         persona=assets.persona,
-        lines=lines_of(assets.history, user=assets.persona.name, char=character.name),
+        lines=chat.lines,
+        rare=chat.rare,
         preset=_preset(assets.preset or Preset.of({}), state),
         lore=_lore(settings, compat),
         books=tuple(_books(state, assets, character)),
@@ -209,7 +217,8 @@ def inputs_with(state: State, inputs: SillyInputs, changed: Mapping[str, Any]) -
     inputs = inputs.replace(**{name: value for name, value in fields.items() if name != "lines"})
     if changed.keys() & {"history", "user", "character"}:
         messages = fields.get("lines", assets_of(state).history)
-        inputs = inputs.replace(lines=lines_of(messages, user=inputs.user, char=inputs.char))
+        chat = lines_of(messages, user=inputs.user, char=inputs.char)
+        inputs = inputs.replace(lines=chat.lines, rare=chat.rare)
     return inputs
 
 

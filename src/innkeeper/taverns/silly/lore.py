@@ -8,7 +8,7 @@ the texts that SillyTavern injects only after its scan, so that they are visible
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -35,7 +35,6 @@ from innkeeper.taverns.silly.chat.room import Counting
 from innkeeper.taverns.silly.environment import Outlets
 from innkeeper.taverns.silly.expansion import Pieces, text_of
 from innkeeper.taverns.silly.extensions.recall import searched_lore
-from innkeeper.taverns.silly.lines.line import Line, spoken_lines
 from innkeeper.taverns.silly.lines.typed import as_typed
 from innkeeper.taverns.silly.scene import Scene, depth_prompts, reasoned, scene_of
 from innkeeper.taverns.silly.scratch import LORE_TEXTS
@@ -230,7 +229,7 @@ def run(state: State, _config: NoConfig) -> None:
         if scene.inputs.cache is not None and scene.inputs.cache.freeze:
             items = [item if edit is None else edit(item) for item in activated if freezes(item)]
             before, known = read_carry(assets_of(state).lore_state).frozen, {entry.key: entry for entry in lore.entries}
-            frozen = freeze(scene, tuple(_sent(scene))[::-1], items, before, known)
+            frozen = freeze(scene, scene.inputs.spoken(scene.lines), items, before, known)
             activated = tuple([item for item in activated if not freezes(item)])
         texts = lore_texts(activated, reversed_ties=scene.inputs.compat.reversed_ties, edit=edit)
         made.append(msgspec.structs.replace(_with_separators(scene, texts), frozen=frozen))
@@ -315,7 +314,7 @@ def _input(state: State, scene: Scene, lore: CompiledLore, injections: tuple[str
         messages=_messages(scene, lore),
         sources=_sources(scene, injections),
         budget=inputs.lore.tokens(inputs.context_tokens - scene.guidance_tokens),
-        length=sum(1 for _ in _sent(scene)),
+        length=len(inputs.spoken(scene.lines)),
         random=state.inputs.random.stream("lore"),
         count=counting.lore,
         count_part=counting.lore_part,
@@ -349,15 +348,9 @@ def _messages(scene: Scene, lore: CompiledLore) -> list[str]:
 
 def _searched(scene: Scene, limit: int) -> list[str]:
     """So many of the newest messages as they are searched."""
-    settings, newest = scene.inputs.lore, islice(_sent(scene), limit)
+    settings, newest = scene.inputs.lore, islice(reversed(scene.inputs.spoken(scene.lines)), limit)
     texts = ((line.name, line.shown if line.tool_calls and not line.text else reasoned(scene, line)) for line in newest)
     return [strip(f"{name}: {text}" if settings.include_names else text) for name, text in texts]
-
-
-def _sent(scene: Scene) -> Iterator[Line]:
-    """The lines that are sent, newest first."""
-    newest = reversed(scene.lines)
-    return newest if scene.inputs.calls_tools else spoken_lines(newest)
 
 
 def _sources(scene: Scene, injections: tuple[str, ...]) -> ScanSources:

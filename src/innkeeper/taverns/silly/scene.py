@@ -62,8 +62,8 @@ class Scene:
 
     @property
     def voice(self) -> tuple[Any, ...]:
-        """What decides how a line is said, besides the line."""
-        return self.inputs.preset.names_behavior, self.inputs.user, self.inputs.group is None
+        """What decides how a line is said and counted, besides the line, which is made for a user and a character."""
+        return self.inputs.preset.names_behavior, self.inputs.group is None, self.counted_by
 
     @property
     def type(self) -> str:

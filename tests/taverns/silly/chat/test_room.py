@@ -38,7 +38,7 @@ def test_what_is_put_is_taken() -> None:
     room.release(taken)
     room.put(block("seven77"))
     room.put(block(""))
-    assert (room.left, room.used(), len(room.placed())) == (3, 7, 2)
+    assert (room.left, room.used, len(room.placed())) == (3, 7, 2)
 
 
 def test_no_room() -> None:
@@ -94,4 +94,4 @@ def test_the_budget_holds(texts: list[str], budget: int) -> None:
     for text in texts:
         if room.fits(block(text)):
             room.put(block(text))
-    assert room.used() + REPLY_PRIMER <= max(budget, REPLY_PRIMER)
+    assert room.used + REPLY_PRIMER <= max(budget, REPLY_PRIMER)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import partial
+from functools import lru_cache, partial
+from itertools import takewhile
 from typing import Any, Final
 
 import msgspec
@@ -27,7 +28,7 @@ from innkeeper.taverns.silly.chat.room import Room, is_empty, message_block
 from innkeeper.taverns.silly.expansion import LINE_BREAK, Pieces, in_lines, pieces_of, text_of, trimmed
 from innkeeper.taverns.silly.injection import MAX_DEPTH, ROLE_ORDER, InjectedText, Injections, note_depths
 from innkeeper.taverns.silly.inputs import SillyInputs
-from innkeeper.taverns.silly.lines.line import Line, note_calls, spoken_lines, without_calls
+from innkeeper.taverns.silly.lines.line import Line, note_calls, without_calls
 from innkeeper.taverns.silly.lore import read_carry
 from innkeeper.taverns.silly.scene import Scene, reasoned, scene_of
 from innkeeper.taverns.silly.scratch import INJECTIONS
@@ -43,7 +44,8 @@ class History:
     def __init__(self, scene: Scene, texts: Iterable[InjectedText], prefill: str = "", cut: Cut | None = None) -> None:
         self.continued: tuple[Block, ...] = ()
         self._scene, self._skipped, self.last_text = scene, 0, ""
-        lines = list(scene.lines if scene.inputs.calls_tools else spoken_lines(scene.lines))
+        self._known, self._placed = _said(*scene.voice), list[Block]()
+        lines = list(scene.inputs.spoken(scene.lines))
         before = sum(is_before(line, cut, scene) for line in lines) if cut is not None else 0
         self._cut, self._lines = (lines[:before], lines[before:]) if before < len(lines) else ([], lines)
         continued = self._lines.pop() if scene.type == "continue" and self._lines else None
@@ -71,22 +73,21 @@ class History:
         The macros of a message are resolved when its turn comes, so those beyond the room have no effect; what is left
         out is recorded as it is written. An empty one is not sent, but counts for depths.
         """
-        taken: list[Block] = []
-        for index, unit in enumerate(self._units()):
+        for index, unit in enumerate(self._units(room)):
             if not index % _SLICE:
                 charge("macro_expansion", _SLICE * _LINE_STEPS)
             if not room.take(unit):
                 # the line that did not fit is still among the rest; an injected text has left it
                 room.omit([*(block for block in unit if block.source == "injection"), *self.rest()])
                 break
-            taken += [block for block in unit if block.content or not is_empty(block)]
+            self._placed += [block for block in unit if block.content or not is_empty(block)]
         room.omit(self._written(self._cut))
         self._cut = []
-        room.open("chatHistory")[:0] = reversed(taken)
+        room.open("chatHistory")[:0] = reversed(self._placed)
 
-    def _units(self) -> Iterator[list[Block]]:
+    def _units(self, room: Room) -> Iterator[list[Block]]:
         """What is placed together (a call with its results), newest first; a filler first when the newest is the assistant's."""
-        units = self._lined_up()
+        units = self._lined_up(room)
         newest = next(units, None)
         if newest is None:
             return
@@ -96,22 +97,56 @@ class History:
         yield newest
         yield from units
 
-    def _lined_up(self) -> Iterator[list[Block]]:
-        depth = 0
-        voice = () if self._scene.expand.counts_plain else self._scene.voice  # no line is plain that changes something
+    def _lined_up(self, room: Room) -> Iterator[list[Block]]:
+        """The units without a filler. Behind the first, lines that are known from other builds are placed many at once."""
+        depth = many = 0
+        keeps = not self._scene.expand.counts_plain  # else no line is plain: each changes something
         for skipped in range(self._skipped):
             yield from self._at(skipped)
             depth = skipped + 1
         while self._lines:
             if depth in self._texts:
                 yield from self._at(depth)
-            blocks = _blocks(self._scene, self._lines[-1], voice=voice)
+            if many:
+                asked = min(many, min([text for text in self._texts if text > depth], default=many + depth) - depth)
+                count = self._place_known(asked, room)
+                many = 2 * many if count == asked else 1
+                depth += count
+                if count:
+                    continue
+            line = self._lines[-1]
+            blocks = _blocks(self._scene, line)
             if blocks:
                 yield blocks
                 depth += 1
+                if keeps:
+                    many = many or 1
+                    self._keep(line, blocks[0], room)
             self._lines.pop()  # only now, when the next is asked for: a line that does not fit stays in `rest`
         for deeper in sorted(self._texts):
             yield from self._at(deeper)
+
+    def _place_known(self, most: int, room: Room) -> int:
+        """Place the newest lines, at most so many, as far as they are known and fit; how many these are."""
+        lines, framed = self._lines[: -most - 1 : -1], self._scene.reasoning
+        if framed:
+            lines = list(takewhile(lambda line: line.index not in framed, lines))
+        known: list[Any] = list(takewhile(bool, self._known.get_all(map(id, lines))))
+        if not known:
+            return 0
+        blocks, tokens = zip(*known, strict=True)
+        count = room.take_first(tokens if self._scene.counted_by else list(map(room.tokens, blocks)))
+        self._placed += blocks[:count]
+        del self._lines[len(self._lines) - count :]
+        charge("macro_expansion", count * _LINE_STEPS)
+        return count
+
+    def _keep(self, line: Line, block: Block, room: Room) -> None:
+        """Keep the message of a line for other builds, if macros leave it alone."""
+        scene = self._scene
+        is_text = block.content and not (line.has_tools or line.attachments or line.index in scene.reasoning)
+        if is_text and scene.expand.is_settled(named_text(scene.inputs, line, line.text)):
+            self._known.put(id(line), (block, room.tokens(block)), len(block.content), alive=line)
 
     def _at(self, depth: int) -> Iterator[list[Block]]:
         texts = self._texts.pop(depth, [])
@@ -143,7 +178,7 @@ class History:
 def history_of(state: State) -> History:
     """Line the history up, newest first (`sillytavern.md` 3). Messages are expanded when `History.fill` has room for them."""
     scene, injections = scene_of(state), state.scratch[INJECTIONS]
-    if not scene.inputs.calls_tools:
+    if not scene.inputs.calls_tools and "tool_calls" in scene.inputs.rare:
         note_calls(state, scene.lines, "the preset calls no tools", "set its function_calling")
     cut = None if scene.inputs.cache is None else read_carry(assets_of(state).lore_state).cut
     return History(scene, _depth_texts(state, scene), injections.prefill, cut)
@@ -165,19 +200,14 @@ def again_expanded(scene: Scene, block: Block) -> Block:
     return block.with_(content=text_of(pieces), pieces=() if len(pieces) == 1 else pieces)
 
 
-def _blocks(scene: Scene, line: Line, *, voice: tuple[Any, ...] = (), expand: bool = True) -> list[Block]:
-    """A line's messages, newest first. With the scene's ``voice``, those of a line without macros are kept for other builds."""
+def _blocks(scene: Scene, line: Line, *, expand: bool = True) -> list[Block]:
+    """A line's messages, newest first."""
     if line.has_tools:
         written = pieces_of(line.text, line.origin)
         return _tool_blocks(line, scene.expand.pieces(written) if expand else written)
     text = reasoned(scene, line)
-    as_written = bool(voice) and text is line.text and not line.attachments
-    known = _PLAIN.get((id(line), voice)) if as_written else None
-    if known is not None:
-        return known
     named = named_text(scene.inputs, line, text)
-    plain = scene.expand.is_settled(named)
-    if plain and not line.pieces:
+    if scene.expand.is_settled(named) and not line.pieces:
         blocks = _spoken(scene, line, named)
     else:
         pieces = _named(scene, line, text)
@@ -185,11 +215,17 @@ def _blocks(scene: Scene, line: Line, *, voice: tuple[Any, ...] = (), expand: bo
     if line.attachments and scene.media is not None:
         ready = scene.media.attachments(line, fetch=expand)
         return [msgspec.structs.replace(block, attachments=ready) for block in blocks]
-    return _PLAIN.put((id(line), voice), blocks, len(text), alive=line) if plain and as_written else blocks
+    return blocks
 
 
-_PLAIN: Final[BoundedCache[tuple[int, tuple[Any, ...]], list[Block]]] = BoundedCache()
-"""The blocks of lines whose text macros leave alone."""
+@lru_cache(maxsize=256)
+def _said(*voice: Any) -> BoundedCache[int, tuple[Block, int]]:
+    """By the identity of lines whose text macros leave alone, what each is said as by this rule, and its tokens."""
+    return BoundedCache(items=_SAID)
+
+
+_SAID: Final = 128 * 1024
+"""Lines whose messages are kept."""
 
 
 def _named(scene: Scene, line: Line, text: str) -> Pieces:

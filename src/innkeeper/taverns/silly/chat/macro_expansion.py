@@ -48,7 +48,7 @@ def run(state: State, _config: NoConfig) -> None:
         strategy = strategy or Stepped(step_tokens=max(budget // CUTS, 1))
         fired = () if state.result.lore is None else [item.compiled.key for item in state.result.lore.activated]
         note_friendly(state, friendly, state.scratch[LORE_TEXTS].frozen, fired)
-    room = Room(UNBOUNDED if strategy else budget, scene.count, scene.counted_by)
+    room = Room(UNBOUNDED if strategy else budget, scene.count)
     history = history_of(state)
     resolve_greeting(state, scene)
     frame = frame_of(scene, pinned_of(state), history)

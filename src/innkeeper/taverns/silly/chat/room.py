@@ -9,9 +9,11 @@ room kept free for the definitions of tools.
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -21,7 +23,6 @@ from innkeeper.budget.costing import Costing
 from innkeeper.budget.settings import model_for
 from innkeeper.budget.strategies import Strategy
 from innkeeper.prompt.block import Block, Origin
-from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import FrozenDict, thaw
 from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.expansion import Pieces, origin_of, text_of
@@ -72,24 +73,17 @@ class NoRoomError(Exception):
         self.block, self.tokens = block, tokens
 
 
-_TOKENS: Final[BoundedCache[tuple[int, str], int]] = BoundedCache()
-"""The tokens of blocks, by identity: the blocks of a line are the same in the next turn."""
-
-
 class Room:
-    """Slots in prompt order, the tokens left, and the blocks ``omitted``.
+    """Slots in prompt order, the tokens left, the tokens ``used`` by placed messages, and the blocks ``omitted``."""
 
-    ``counted_by`` names what ``count`` counts by, when that is known to be the same in every build; counts are then kept.
-    """
-
-    def __init__(self, budget: int, count: Callable[[Mapping[str, Any]], int], counted_by: str = "") -> None:
+    def __init__(self, budget: int, count: Callable[[Mapping[str, Any]], int]) -> None:
         self.budget = budget
         self.left = budget - REPLY_PRIMER
+        self.used = 0
         self.omitted: list[Block] = []
         self._count = count
         self._slots: dict[str, list[Block]] = {}
         self._seen: dict[int, tuple[Block, int]] = {}
-        self._counted_by = counted_by
 
     def tokens(self, block: Block) -> int:
         """Tokens of one message, counted once; none for an empty one."""
@@ -99,15 +93,6 @@ class Room:
             # the block is kept with its count: as long as it lives, no other can get its id
             seen = self._seen[id(block)] = (block, tokens)
         return seen[1]
-
-    def _tokens_of_line(self, block: Block) -> int:
-        """The same for a block that is there in the next build again, as those of the chat's lines are: kept for it."""
-        key = (id(block), self._counted_by)
-        tokens = _TOKENS.get(key)
-        if tokens is None:
-            tokens = _TOKENS.put(key, self.tokens(block), len(block.content), alive=block)
-        self._seen[id(block)] = (block, tokens)
-        return tokens
 
     def open(self, slot: str) -> list[Block]:
         """The messages of a slot, which is made when it is new."""
@@ -125,12 +110,17 @@ class Room:
 
     def take(self, blocks: Iterable[Block]) -> bool:
         """Take room for all of a line's messages, or none and ``False`` where they do not fit."""
-        count = self._tokens_of_line if self._counted_by else self.tokens
-        tokens = sum(map(count, blocks))
-        if tokens > self.left:
-            return False
-        self.left -= tokens
-        return True
+        tokens = sum(map(self.tokens, blocks))
+        return self.take_first([tokens]) == 1
+
+    def take_first(self, tokens: Sequence[int]) -> int:
+        """Take room for messages that are placed now, from the first on, as far as they fit; how many these are."""
+        sums = list(accumulate(tokens))
+        fitting = bisect_right(sums, self.left)
+        if fitting:
+            self.left -= sums[fitting - 1]
+            self.used += sums[fitting - 1]
+        return fitting
 
     def reserve(self, *blocks: Block) -> int:
         """Take room for messages that are placed later; raises `NoRoomError`. Give it back with `release`."""
@@ -149,6 +139,7 @@ class Room:
         """
         slot = self.open(block.slot or "")
         self._take(block)
+        self.used += self.tokens(block)
         slot.insert(len(slot) if at is None else at, block)
 
     def omit(self, blocks: Iterable[Block]) -> None:
@@ -161,8 +152,10 @@ class Room:
         self._slots = {slot: [] for slot in self._slots}
         for index, block in enumerate(placed):
             if index in indices:
+                tokens = self.tokens(block)
                 self.omitted.append(block)
-                self.left += self.tokens(block)
+                self.left += tokens
+                self.used -= tokens
             else:
                 self._slots[block.slot or ""].append(block)
 
@@ -180,10 +173,6 @@ class Room:
     def placed(self) -> list[Block]:
         """Every message, in the order of the slots."""
         return [block for blocks in self._slots.values() for block in blocks]
-
-    def used(self) -> int:
-        """Tokens of all placed messages, each of which was counted when it took its room."""
-        return sum([self._seen[id(block)][1] for blocks in self._slots.values() for block in blocks])
 
 
 @dataclass(frozen=True, slots=True)

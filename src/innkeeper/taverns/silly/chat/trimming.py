@@ -31,7 +31,7 @@ def report_trimming(
 ) -> None:
     """Set the report: ``final`` tokens of ``budget`` are used, ``evicted`` those of the plan's disabled blocks."""
     reason, window = strategy.reason if strategy else EvictionReason.BUDGET_EXCEEDED, scene_of(state).inputs.max_context
-    absent = (block for block in plan.blocks if not block.enabled)
+    absent = [block for block in plan.blocks if not block.enabled]
     records = tuple(_record(block, tokens, reason) for block, tokens in zip(absent, evicted, strict=True))
     state.result.trim_report = TrimReport(
         strategy=strategy.name if strategy else FILL,
@@ -106,7 +106,7 @@ def run(state: State, config: SillyTrimmingConfig) -> None:
     else:
         _check_message(state, room, config)
     plan, evicted = state.scratch[ASSEMBLED], map(room.tokens, room.omitted)
-    report_trimming(state, plan, evicted, budget=room.budget, final=room.used(), strategy=filled.strategy)
+    report_trimming(state, plan, evicted, budget=room.budget, final=room.used, strategy=filled.strategy)
 
 
 def refuse_or_warn(

@@ -116,7 +116,7 @@ def _summary(
 ) -> list[Injection | None]:
     settings = inputs.memory
     if settings is None:
-        if any([line.memory for line in inputs.lines]):  # noqa: C419 - quicker so
+        if "memory" in inputs.rare:
             message = "the chat keeps a summary, which is not sent: no settings of the extension memory are given"
             state.note(NoteKind.IGNORED, message, data={"input": "history.extra.memory"})
         return []

@@ -53,7 +53,7 @@ class OpenGroup(msgspec.Struct, frozen=True, kw_only=True):
         if self.speaker is not None or not self.members:
             return self
         cards, files = tuple(member.card for member in self.members), tuple(member.stem for member in self.members)
-        lines = lines_of(request.history, user=str(request.user.get("name", "")), char="")
+        lines = lines_of(request.history, user=str(request.user.get("name", "")), char="").lines
         chosen = choose_speakers(
             Group(settings=self.settings, members=cards, files=files),
             lines,

@@ -96,7 +96,7 @@ def _chosen(state: State, assets: Assets, group: Group) -> int:
     """The first of the speakers that the group's strategy chooses, noted with the others; else the first member."""
     request = state.request
     chance = Randomness(request.seed).stream("speakers")
-    lines = lines_of(assets.history, user=assets.persona.name, char="")
+    lines = lines_of(assets.history, user=assets.persona.name, char="").lines
     chosen = choose_speakers(group, lines, chance, generation=request.generation, text=request.message)
     everybody = group.names
     names = [everybody[index] for index in chosen]

@@ -7,10 +7,12 @@ a note names the lines whose calls and results are left out (`sillytavern.md` 61
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
+from innkeeper.prompt.beginnings import Beginnings
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import EMPTY, freeze
@@ -119,13 +121,27 @@ def _reasoning(value: Any) -> str:
     return str(value or "")
 
 
-_LINES: Final[BoundedCache[tuple[int, int, str, str], Line]] = BoundedCache()
+class ChatLines(NamedTuple):
+    """The lines of a chat, and those of `RARE` that any of them has."""
+
+    lines: tuple[Line, ...] = ()
+    rare: frozenset[str] = frozenset()
+
+
+RARE: Final = ("hidden", "media", "tool_calls", "reasoning", "memory")
+"""Fields of lines that most chats leave empty: then no step looks for them."""
+
+_LINES: Final[BoundedCache[tuple[int, int, str, str], Line]] = BoundedCache(items=128 * 1024)
 """The lines made of messages, by their identity: a message is frozen, and a chat grows by one a turn."""
 
 
-def lines_of(messages: tuple[Message, ...], *, user: str, char: str) -> tuple[Line, ...]:
+def lines_of(messages: tuple[Message, ...], *, user: str, char: str) -> ChatLines:
     """The lines of a chat. Tool results join the line of their calls."""
-    lines: list[Line] = []
+    return _CHATS.of(messages, (user, char))
+
+
+def _with_more(chat: ChatLines, messages: tuple[Message, ...], names: tuple[str, str]) -> ChatLines:
+    lines, (user, char) = list(chat.lines), names
     for message in messages:
         if message.role == "tool" and lines and lines[-1].tool_calls:
             answer = (message.tool_call_id or "", message.content)
@@ -137,7 +153,11 @@ def lines_of(messages: tuple[Message, ...], *, user: str, char: str) -> tuple[Li
                 line = line_of(message, len(lines), user=user, char=char)
                 _LINES.put(key, line, len(line.text), alive=message)
             lines.append(line)
-    return tuple(lines)
+    new = lines[len(chat.lines) :]
+    return ChatLines(tuple(lines), chat.rare.union([name for name in RARE if any(map(attrgetter(name), new))]))
+
+
+_CHATS: Final = Beginnings(ChatLines(), _with_more)
 
 
 def without_calls(line: Line) -> Line:

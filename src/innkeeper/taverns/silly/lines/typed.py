@@ -47,6 +47,8 @@ def shown_lines(inputs: SillyInputs, lines: tuple[Line, ...]) -> tuple[Line, ...
 
     Lines that only call tools are hidden, too, where calls are not sent.
     """
+    if inputs.type != "swipe" and "hidden" not in inputs.rare and not (lines and lines[-1].hidden):
+        return lines
     visible = [line for line in lines if not line.hidden]
     if inputs.type == "swipe":
         while visible and visible[-1].has_tools and not visible[-1].text and not inputs.calls_tools:
