@@ -81,10 +81,11 @@ def chromium() -> Iterator[Any]:
 
 
 @contextmanager
-def inspecting(*files: Path, database: Path | None = None) -> Iterator[str]:
+def inspecting(*files: Path, database: Path | None = None, config: Path | None = None) -> Iterator[str]:
     """``innkeeper inspect`` as it is started by hand: the address that opens it once. ``database`` is the library's."""
     command = [sys.executable, "-m", "innkeeper", "inspect", "--no-browser", "--json", *map(str, files)]
-    environ = os.environ | ({} if database is None else {"INNKEEPER_DATABASE_URL": str(database)})
+    named = {"INNKEEPER_DATABASE_URL": database, "INNKEEPER_CONFIG": config}
+    environ = os.environ | {name: str(path) for name, path in named.items() if path is not None}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ) as server:
         try:
             assert server.stdout is not None

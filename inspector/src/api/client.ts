@@ -2,7 +2,7 @@
 
 import type {
   Changes, Comparison, CompareRequest, Conflict, EntriesCopy, EntryEdits, DraftRequest, FileContent, FileReply, FileView, InstallChoice, InstallContents, Kind, LibraryView, LogPage, MetricsView, ProblemView, PublishRequest, ConflictEnd,
-  ResolutionView, ResolutionRequest, RollbackRequest, Saved, TalkDelta, TalkEnd, TalkRequest, TemplateSummary, TemplateView, TierRequest, TierView, TimelineRequest, TimelineView, StepView,
+  ResolutionView, ResolutionRequest, RollbackRequest, Saved, TalkDelta, TalkEnd, TalkModel, TalkRequest, TemplateSummary, TemplateView, TierRequest, TierView, TimelineRequest, TimelineView, StepView,
   VaultNames, Wire, Workspace,
 } from "./types.ts";
 
@@ -57,6 +57,7 @@ export const resolve = (id: string, resolution: ConflictEnd): Promise<FileReply>
 export const revert = (id: string): Promise<FileReply> => post(`${file(id)}/revert`);
 export const wire = (signal?: AbortSignal): Promise<Wire> => get("wire", signal);
 export const timeline = (request: TimelineRequest): Promise<TimelineView> => post("timeline", request);
+export const models = (): Promise<readonly TalkModel[]> => get("models");
 export const steps = (): Promise<readonly StepView[]> => get("steps");
 export const compare = (request: CompareRequest): Promise<Comparison> => post("compare", request);
 

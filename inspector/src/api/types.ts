@@ -579,10 +579,25 @@ export interface Comparison {
   readonly cache: CacheCost;
 }
 
+/** A route: its model, and what a request to it may say. */
+export interface TalkModel {
+  readonly name: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly dialect: string;
+  readonly window: number | null;
+  readonly options: readonly string[];
+  readonly tools: boolean;
+  readonly schema: boolean;
+}
+
 /** Send the prompt, with ``message`` in place of the settings' own; ``route`` names who answers, None the usual one. */
 export interface TalkRequest {
   readonly message?: string | null;
   readonly route?: string | null;
+  readonly variation?: Variation;
+  readonly options?: Readonly<Record<string, unknown>>;
+  readonly tools?: readonly (Readonly<Record<string, unknown>>)[];
 }
 
 /** Text of an answer as it comes. */
@@ -590,9 +605,32 @@ export interface TalkDelta {
   readonly text: string;
 }
 
+/** A function that the model calls; its arguments as it wrote them. */
+export interface TalkCall {
+  readonly name: string;
+  readonly arguments: string;
+}
+
+/** A whole answer. Tokens are the provider's own count, None where it gives none; ``finish`` is why it ended. */
+export interface TalkAnswer {
+  readonly message: string;
+  readonly thoughts: string;
+  readonly refusal: string;
+  readonly calls: readonly TalkCall[];
+  readonly finish: string | null;
+  readonly input_tokens: number | null;
+  readonly output_tokens: number | null;
+}
+
 /** A whole answer, and the plan that made it. */
 export interface TalkEnd {
   readonly message: string;
+  readonly thoughts: string;
+  readonly refusal: string;
+  readonly calls: readonly TalkCall[];
+  readonly finish: string | null;
+  readonly input_tokens: number | null;
+  readonly output_tokens: number | null;
   readonly plan: InspectionView;
 }
 

@@ -57,6 +57,7 @@ class Shell {
     ...(session.workspace?.talk
       ? [
           { id: "talk", name: t("command.talk"), keys: "Alt+5", run: talk },
+          { id: "try", name: t("command.try"), keys: "Alt+T", run: () => ((session.middle = "try"), focus("middle")) },
           { id: "branch", name: t("command.branch"), run: () => void conversation.branch(conversation.messages.length + (conversation.here.last ? 2 : 0)).then(talk) },
           ...conversation.branches.all
             .filter(({ id }) => id !== conversation.here.id)
@@ -122,7 +123,7 @@ function talk(): void {
 
 function message(): void {
   session.room = "workspace";
-  if (session.middle !== "talk") session.middle = "prompt";
+  if (session.middle !== "talk" && session.middle !== "try") session.middle = "prompt";
   session.pane = "middle";
   requestAnimationFrame(() => document.getElementById("message")?.focus());
 }

@@ -32,7 +32,7 @@ interface Past {
 }
 
 export type Room = "workspace" | "library";
-export type Middle = "prompt" | "time" | "wire" | "compare" | "talk";
+export type Middle = "prompt" | "time" | "wire" | "compare" | "talk" | "try";
 export type Side = "why" | "notes" | "settings";
 export type Pane = "files" | "middle" | "side";
 

@@ -146,7 +146,7 @@ describe.skipIf(!existsSync(CHROMIUM))(`the page in a browser (${CHROMIUM}, or w
     const page = await opened();
     await page.locator(".field", { hasText: "Nickname" }).locator("input").fill("Wen");
     await page.getByRole("button", { name: "Save 1 …" }).click();
-    await page.locator("dialog .merge").waitFor();
+    await page.locator("dialog ins", { hasText: "Wen" }).waitFor();
     await page.locator("dialog").getByRole("button", { name: "Save", exact: true }).click();
     await page.locator(".notice.good").waitFor();
     await page.keyboard.press("Alt+5");

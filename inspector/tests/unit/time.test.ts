@@ -5,7 +5,7 @@ import { trimsBefore } from "../../src/prompt/trims.ts";
 import { kindOf, matching, near, rowsOf, runsOf } from "../../src/time/matrix.ts";
 
 const entry = (title: string, reason: string, fired: boolean, book = "Larks"): TurnEntryView => ({ book, uid: title, title, fired, reason, parameters: {} });
-const turn = (message: number, ...entries: readonly TurnEntryView[]): TurnView => ({ message, tokens: 10, window: null, assets: [], left_out: 0, entries, kept: 0, read: 0, why: null, mend: null });
+const turn = (message: number, ...entries: readonly TurnEntryView[]): TurnView => ({ message, tokens: 10, window: null, assets: [], left_out: 0, entries, shared: 0, read: 0, why: null, mend: null });
 
 describe("entries by turns", () => {
   it("are rows in the order in which they came, with the prompt as it is as the last column", () => {

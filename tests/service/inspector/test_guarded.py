@@ -66,6 +66,8 @@ def test_a_route_that_the_key_may_not_ask_is_refused() -> None:
     assert (service.models, service.records[-1].error) == ([], "scope")
     assert service.talk("cheap") == 200
     assert service.models == ["small"]
+    listed = service.client.get("/v1/inspector/models", headers=HEADERS).json()
+    assert [model["name"] for model in listed] == ["cheap"]
 
 
 @pytest.mark.parametrize("limit", [{"rate": 1}, {"tokens": 10}, {"spend": 0.01}])

@@ -7,7 +7,8 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from innkeeper.inference.adapters.adapter import ModelRequest
-from innkeeper.inference.response.events import ModelEvent, TextDelta
+from innkeeper.inference.response.events import CallDelta, Finished, ModelEvent, ReasoningDelta, TextDelta, UsageReport
+from innkeeper.inference.response.response import Usage
 from innkeeper.inference.routing.models import ModelAnswer, RouteModels
 from innkeeper.inference.routing.route import Route, Routes
 from innkeeper.prompt.errors import ProviderError
@@ -45,9 +46,9 @@ class Parrot(RouteModels):
         self.closed = True
 
 
-def talked(body: dict[str, Any]) -> tuple[int, list[tuple[str, Any]], Parrot]:
+def talked(body: dict[str, Any], models: Parrot | None = None) -> tuple[int, list[tuple[str, Any]], Parrot]:
     """The status, the events, and who was asked."""
-    models = Parrot()
+    models = models or Parrot()
     with Browser(Inspector(example_session(), Access(), InspectorTalk(models, "parrot"))) as browser:
         reply = browser.post("/v1/inspector/talk", json=body)
     events = [block.split("\n", 1) for block in reply.text.split("\n\n") if block.startswith("event: ")]
@@ -66,6 +67,54 @@ def test_an_answer_comes_with_the_plan_that_made_it() -> None:
     assert [one["content"] for one in models.bodies[0]["messages"]] == texts
     assert models.bodies[0]["max_tokens"] == plan["tokens"]["reserved"]
     assert models.closed
+
+
+def test_a_variation_is_asked_by_options_and_tools_of_its_own() -> None:
+    """Another turn and file of the workspace, samplers, a tool and an answer's schema; the workspace stays as it is."""
+    tool = {"type": "function", "function": {"name": "tide", "parameters": {"type": "object"}}}
+    shape = {"type": "json_schema", "json_schema": {"name": "answer", "schema": {"type": "object"}}}
+    asked = {"temperature": 0.25, "response_format": shape, "extra": {"messages": []}}
+    plain, _, before = talked({})
+    variation = {"settings": {"turn": 0, "message": "Say this"}, "saved": True}
+    status, events, models = talked({"variation": variation, "options": asked, "tools": [tool]})
+    body, usual = models.bodies[0], before.bodies[0]
+    assert (plain, status) == (200, 200)
+    assert (body["temperature"], body["tools"][0]["function"]["name"]) == (0.25, "tide")
+    assert body["response_format"]["json_schema"]["schema"] == {"type": "object"}
+    assert "Say this" in [one["content"] for one in body["messages"]]
+    assert 0 < len(body["messages"]) < len(usual["messages"])
+    assert "tools" not in usual
+    plan = events[-1][1]["plan"]
+    assert any("'extra' has no effect" in note["message"] for note in plan["notes"])
+
+
+def test_an_answer_has_calls_thoughts_and_tokens() -> None:
+    """What a model gives beside its words is told at the end, by the provider's own count."""
+
+    class Caller(Parrot):
+        async def _events(self, route: Route, body: Any) -> AsyncGenerator[ModelEvent]:
+            yield ReasoningDelta(text="The tide …")
+            yield CallDelta(index=0, call_id="c", name="tide", arguments='{"hour": 9}')
+            yield UsageReport(usage=Usage(input_tokens=90, output_tokens=7))
+            yield Finished(reason="tool_calls", word="tool_calls")
+
+    end = talked({"message": "Say this"}, Caller())[1][-1][1]
+    facts = {"thoughts": "The tide …", "calls": [{"name": "tide", "arguments": '{"hour": 9}'}], "finish": "tool_calls"}
+    assert end.items() >= {"message": "", **facts, "input_tokens": 90, "output_tokens": 7}.items()
+
+
+def test_models_tell_what_they_take() -> None:
+    """Each route with the options that its dialect writes; nobody is listed where nobody answers."""
+    routes = Routes.read(("claude=anthropic:claude-sonnet-4-5",))
+    with Browser(Inspector(example_session(), Access(), InspectorTalk(RouteModels(routes), "claude"))) as browser:
+        models = {model["name"]: model for model in browser.json("models")}
+    assert models.keys() == {"local", "claude"}
+    assert {"temperature", "top_k", "stop"} <= {*models["claude"]["options"]}
+    assert "seed" not in models["claude"]["options"]
+    assert "seed" in models["local"]["options"]
+    assert models["claude"]["tools"]
+    with Browser(Inspector(example_session(), Access())) as browser:
+        assert browser.json("models") == []
 
 
 def test_what_goes_wrong_is_told() -> None:

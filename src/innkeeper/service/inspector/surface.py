@@ -33,9 +33,10 @@ from innkeeper.service.inspector.live import Live
 from innkeeper.service.inspector.session.messages import EngineCall, EngineReply
 from innkeeper.service.inspector.session.session import WorkspaceSession
 from innkeeper.service.inspector.session.sessions import WorkspaceSessions
-from innkeeper.service.inspector.views.exchanges import CompareRequest, Comparison, TalkRequest
+from innkeeper.service.inspector.views.exchanges import CompareRequest, Comparison
 from innkeeper.service.inspector.views.inspection import InspectionView, StepView, Wire
 from innkeeper.service.inspector.views.installed import InstallChoice, InstallContents
+from innkeeper.service.inspector.views.talk import TalkModel, TalkRequest
 from innkeeper.service.inspector.views.timeline import TimelineRequest, TimelineView
 from innkeeper.service.inspector.views.workspace import (
     Changes,
@@ -163,6 +164,7 @@ class Inspector:
             page("GET", "steps", _ask("steps"), "How the prompt is built, step by step.", tuple[StepView, ...]),
             page("GET", "replay", _ask("replay"), "The build as a replay bundle.", JSON),
             page("POST", "replay", _send(of.open_replay), _REPLAY, Workspace, body=REPLAY),
+            api_page("GET", "models", self._models, "The models that can be asked.", tuple[TalkModel, ...]),
             api_page("POST", "talk", self._send, _TALK, "text/event-stream", body=TalkRequest),
             *(() if self._library is None else self._library.pages()),
         ]
@@ -255,6 +257,11 @@ class Inspector:
 
     async def _document(self, _: Request) -> Response:
         return Response(document_bytes(self.table), media_type=JSON)
+
+    async def _models(self, web: Request) -> Response:
+        ticket = web.scope["innkeeper.ticket"]
+        models = () if self._talk is None else self._talk.models(ticket.may_ask)
+        return Response(msgspec.json.encode(models), media_type=JSON)
 
     async def _send(self, web: Request) -> Response:
         body = await json_bytes_of(web)

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from typing import Any
 
 import msgspec
 from starlette.responses import Response, StreamingResponse
 
+from innkeeper.conversation.client_turn import CLIENT_OPTIONS
+from innkeeper.dialects import DIALECTS
 from innkeeper.inference.adapters.adapter import ModelRequest
+from innkeeper.inference.capabilities import Capabilities
 from innkeeper.inference.client.judged import judged_events, texts_of
 from innkeeper.inference.response.events import TextDelta
+from innkeeper.inference.response.fold import ResponseFold
+from innkeeper.inference.response.response import ModelResponse, Usage
 from innkeeper.inference.response.views.view import ServerEvent, json_bytes
-from innkeeper.inference.routing.models import ModelAnswer, RouteModels
-from innkeeper.inference.routing.route import Route
-from innkeeper.prompt.data import to_json
+from innkeeper.inference.routing.models import ModelAnswer, ModelCard, RouteModels
+from innkeeper.inference.routing.route import OWN, Route
+from innkeeper.prompt.data import EMPTY, to_json
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.typed.once import decode, unpack
 from innkeeper.service.inspector.inspection.planning import AnswerText, RouteTurn, Sending
 from innkeeper.service.inspector.session.messages import EngineCall
 from innkeeper.service.inspector.session.session import WorkspaceSession
-from innkeeper.service.inspector.views.exchanges import TalkDelta, TalkRequest
-from innkeeper.service.inspector.views.workspace import ProblemView, problem_of
+from innkeeper.service.inspector.views.talk import TalkAnswer, TalkCall, TalkDelta, TalkModel, TalkRequest
+from innkeeper.service.inspector.views.workspace import ProblemView, Variation, problem_of
 from innkeeper.service.reply_events import finished_events
 from innkeeper.taverns.profiles.profile import Profile
 
@@ -37,6 +42,10 @@ class InspectorTalk:
 
     def __init__(self, models: RouteModels, usual: str) -> None:
         self._models, self._usual = models, usual
+
+    def models(self, may_ask: Callable[[ModelCard], bool]) -> tuple[TalkModel, ...]:
+        """The models that somebody may ask, with what a request to each may say."""
+        return tuple(_model(card, self._models.route(card.name)) for card in self._models.cards() if may_ask(card))
 
     @property
     def routes(self) -> tuple[str, ...]:
@@ -56,7 +65,10 @@ class InspectorTalk:
         profile = await self._profile(session)
         route = self._route(asked.route, profile)
         turn = route.turn_fields(None if profile is None else profile.dialect)
-        call = RouteTurn(message=asked.message, adapter=route.adapter, turn=turn)
+        turn |= {"options": asked.options, "tools": [*asked.tools]}
+        call = RouteTurn(
+            message=asked.message, adapter=route.adapter, turn=turn, variation=asked.variation or Variation()
+        )
         answer, packed = await session.ask(EngineCall("plan"), to_json(call))
         if not answer.is_ok:
             return Response(packed, answer.status, media_type=answer.media_type)
@@ -89,19 +101,49 @@ async def _events(made: ModelAnswer, prompt: Sending, session: WorkspaceSession)
             raise _UnfinishedError(decode(finished, dict[str, ProblemView])["error"])
         return finished.decode("utf-8", "surrogatepass")
 
-    texts: list[str] = []
+    fold = ResponseFold("", "", 0)
     try:
         async with aclosing(finished_events(made.events, prompt.rules, finish)) as events:
             async for event in events:
+                fold.take(event)
                 if isinstance(event, TextDelta) and event.text:
-                    texts.append(event.text)
                     yield ServerEvent(msgspec.to_builtins(TalkDelta(event.text)), "delta").encode()
     except (InnkeeperError, _UnfinishedError) as error:
         problem = error.problem if isinstance(error, _UnfinishedError) else problem_of(error)
         yield ServerEvent(msgspec.to_builtins(problem), "error").encode()
         return
     # The plan is JSON already, written by another process: it is not read again.
-    yield ServerEvent(b'{"message":%b,"plan":%b}' % (json_bytes("".join(texts)), prompt.inspection), "end").encode()
+    answer = json_bytes(msgspec.to_builtins(_answer(fold.response())))
+    yield ServerEvent(b'%b,"plan":%b}' % (answer.rstrip().removesuffix(b"}"), prompt.inspection), "end").encode()
+
+
+def _answer(response: ModelResponse) -> TalkAnswer:
+    usage = response.usage or Usage()
+    return TalkAnswer(
+        message=response.text,
+        thoughts=response.reasoning,
+        refusal=response.refusal,
+        calls=tuple(TalkCall(call.name, call.arguments) for call in response.calls),
+        finish=response.finish,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+    )
+
+
+def _model(card: ModelCard, route: Route) -> TalkModel:
+    """Return a route as the page shows it, with the options of a client that its dialect writes."""
+    table = getattr(DIALECTS[route.dialect], "table", EMPTY)
+    able = Capabilities.of(route.provider or OWN, route.model)
+    return TalkModel(
+        name=card.name,
+        provider=route.provider,
+        model=route.model,
+        dialect=route.dialect,
+        window=card.context_window,
+        options=tuple(name for name in table if name in CLIENT_OPTIONS),
+        tools=able.supports_tools,
+        schema="response_format" in table,
+    )
 
 
 class _UnfinishedError(Exception):

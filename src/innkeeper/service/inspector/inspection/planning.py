@@ -76,11 +76,15 @@ def _profile_route(workspace: OpenWorkspace, request: BuildRequest) -> RouteTurn
 
 
 class RouteTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """The route that a prompt is made for: who writes its bodies, and the fields of a turn that it settles (JSON)."""
+    """The route that a prompt is made for: who writes its bodies, and the fields of a turn that it settles (JSON).
+
+    ``variation`` is of the workspace, with ``message`` in place of its own.
+    """
 
     message: str | None
     adapter: str
     turn: dict[str, Any]
+    variation: Variation = Variation()
 
 
 class Sending(msgspec.Struct, frozen=True):
@@ -104,19 +108,21 @@ class AnswerText(msgspec.Struct, frozen=True):
 
 
 def sending(workspace: OpenWorkspace, asked: RouteTurn) -> Sending:
-    """Return what a route's provider is sent with ``message`` in place of the settings' own. Raises what building raises."""
+    """Return what a route's provider is sent; what the body could not say is among the notes. Raises what building raises."""
     from innkeeper.inference.adapters.adapter import ModelRequest
     from innkeeper.inference.adapters.registry import ADAPTERS
 
-    message = UNSET if asked.message is None else asked.message
-    changed = Variation(settings=SettingsChange(message=message, dialect=asked.turn.get("dialect", UNSET)))
+    settings = asked.variation.settings or SettingsChange()
+    own = {"dialect": asked.turn.get("dialect", UNSET), **({} if asked.message is None else {"message": asked.message})}
+    changed = msgspec.structs.replace(asked.variation, settings=msgspec.structs.replace(settings, **own))
     plan = planned(workspace, changed, asked)
     request = plan.request or BuildRequest()
     rules = ReplyRules.of(request, speaker_of(plan, request))
-    body = plan_payload(plan, plan.dialect).body
+    payload = plan_payload(plan, plan.dialect)
+    shown = plan.with_(notes=(*plan.notes, *payload.notes)) if payload.notes else plan
     return Sending(
-        content=ModelRequest.of(ADAPTERS[asked.adapter], body, stream=True).content,
-        inspection=msgspec.json.encode(inspected(workspace, plan, changed)),
+        content=ModelRequest.of(ADAPTERS[asked.adapter], payload.body, stream=True).content,
+        inspection=msgspec.json.encode(inspected(workspace, shown, changed)),
         rules=rules,
         request=answered_request(request, plan.variables).to_json() if rules.scripts else b"",
     )

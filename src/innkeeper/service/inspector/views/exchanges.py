@@ -1,4 +1,4 @@
-"""Exchanges: what the page asks and gets: rebuilds while somebody types, comparisons, and talk."""
+"""Exchanges: what the page asks and gets: rebuilds while somebody types, and comparisons."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from msgspec import UNSET, UnsetType
 
 from innkeeper.service.inspector.views.inspection import (
     InspectionFacts,
-    InspectionView,
     MessageView,
     OriginView,
     Trim,
@@ -160,23 +159,3 @@ class Comparison(msgspec.Struct, frozen=True):
     tokens: PairTokens
     verdicts: tuple[VerdictPair, ...]
     cache: CacheCost
-
-
-class TalkRequest(msgspec.Struct, frozen=True):
-    """Send the prompt, with ``message`` in place of the settings' own; ``route`` names who answers, None the usual one."""
-
-    message: str | None = None
-    route: str | None = None
-
-
-class TalkDelta(msgspec.Struct, frozen=True):
-    """Text of an answer as it comes."""
-
-    text: str
-
-
-class TalkEnd(msgspec.Struct, frozen=True):
-    """A whole answer, and the plan that made it."""
-
-    message: str
-    plan: InspectionView

@@ -16,6 +16,7 @@ from innkeeper.service.inspector.views import (
     installed,
     library,
     records,
+    talk,
     templates,
     timeline,
     workspace,
@@ -23,7 +24,7 @@ from innkeeper.service.inspector.views import (
 
 VIEWS: Final[tuple[type[msgspec.Struct], ...]] = tuple(
     view
-    for module in (installed, workspace, inspection, timeline, exchanges, library, templates, answers, records)
+    for module in (installed, workspace, inspection, timeline, exchanges, talk, library, templates, answers, records)
     for view in vars(module).values()
     if isinstance(view, type) and issubclass(view, msgspec.Struct) and view.__module__ == module.__name__
 )
