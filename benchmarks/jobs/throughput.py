@@ -18,7 +18,7 @@ from sqlalchemy import func, select
 
 from innkeeper.jobs.media import MediaRequest
 from innkeeper.jobs.media_jobs import MediaJobs
-from innkeeper.library.db.job_tables import jobs as table
+from innkeeper.library.db.tables.jobs import jobs as table
 from innkeeper.library.library import Library
 
 WORKERS = 4

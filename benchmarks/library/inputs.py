@@ -12,7 +12,7 @@ from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.catalogue.resolver import ResolveRequest
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.rows import checked
-from innkeeper.library.db.tables import template_labels, template_versions, templates
+from innkeeper.library.db.tables.templates import template_labels, template_versions, templates
 from innkeeper.library.templates.rows import label_row, version_values
 from innkeeper.library.templates.template import (
     PRODUCTION,

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from innkeeper.chat.database import ChatDatabase
 from innkeeper.content.chat import ChatLog
 from innkeeper.content.chat_message import ChatMessage
-from innkeeper.library.db.chat_tables import CHATS, LINES, MAX_NAME
 from innkeeper.library.db.engine import Database, status_of
 from innkeeper.library.db.private import PrivateDatabase
+from innkeeper.library.db.tables.chats import CHATS, LINES, MAX_NAME
 from innkeeper.prompt import UsageError
 from tests.library.conftest import Fresh
 

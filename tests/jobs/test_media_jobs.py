@@ -26,8 +26,8 @@ from innkeeper.jobs.media import MediaRequest, MediaRequestError
 from innkeeper.jobs.media_jobs import Terms
 from innkeeper.jobs.runner import Runner
 from innkeeper.jobs.signatures import check_hmac
-from innkeeper.library.db.columns import later
-from innkeeper.library.db.log_tables import usage_logs
+from innkeeper.library.db.tables.columns import later
+from innkeeper.library.db.tables.logs import usage_logs
 from innkeeper.library.errors import ConflictError, NotFoundError, TierBlockedError
 from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderStore
 from innkeeper.prompt.errors import ConfigError, InnkeeperError, UnknownNameError

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.library.db.columns import moment_text
 from innkeeper.library.db.engine import Database
+from innkeeper.library.db.tables.columns import moment_text
 from innkeeper.library.models.stores import ToolStore
 from innkeeper.library.outside import MACHINE
 from innkeeper.prompt.errors import FormatError

@@ -10,7 +10,7 @@ from sqlalchemy import insert
 from innkeeper.library import profiles as library_profiles
 from innkeeper.library.db import backup
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.log_tables import profile_files, profiles
+from innkeeper.library.db.tables.logs import profile_files, profiles
 from innkeeper.library.profiles import (
     StoredProfile,
     StoredProfiles,

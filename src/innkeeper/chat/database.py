@@ -14,9 +14,9 @@ from sqlalchemy import bindparam, delete, func, insert, select, update
 
 from innkeeper.content.chat import EMPTY_HEADER, ChatLog, read_chat
 from innkeeper.conversation.store import same_beginning
-from innkeeper.library.db.chat_tables import CHATS, LINES, MAX_NAME, make_chat_tables
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.rows import insert_new
+from innkeeper.library.db.tables.chats import CHATS, LINES, MAX_NAME, make_chat_tables
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.errors import UsageError
 

@@ -13,9 +13,9 @@ from sqlalchemy import select, update
 
 from innkeeper.jobs.limits import LEASE_SECONDS, MAX_DELIVERIES
 from innkeeper.jobs.signatures import WEBHOOK_SECRET, signed_headers
-from innkeeper.library.db.columns import later
-from innkeeper.library.db.job_tables import job_deliveries as table
 from innkeeper.library.db.rows import typed_rows
+from innkeeper.library.db.tables.columns import later
+from innkeeper.library.db.tables.jobs import job_deliveries as table
 from innkeeper.prompt.errors import InnkeeperError
 
 if TYPE_CHECKING:

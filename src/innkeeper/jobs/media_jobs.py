@@ -29,7 +29,7 @@ from innkeeper.jobs.planning import MediaPlan, Planner
 from innkeeper.jobs.routing import Bounds, MediaRoutes
 from innkeeper.jobs.signatures import WEBHOOK_SECRET
 from innkeeper.jobs.store import JobStore
-from innkeeper.library.db.columns import later
+from innkeeper.library.db.tables.columns import later
 from innkeeper.prompt.data import FrozenDict, thaw
 from innkeeper.prompt.errors import ConfigError, UnknownNameError
 from innkeeper.prompt.machine import Secret

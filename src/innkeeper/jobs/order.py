@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select, text
 
 from innkeeper.jobs.limits import LONGEST_WAIT, MAX_PRIORITY
-from innkeeper.library.db.columns import later
-from innkeeper.library.db.job_tables import DUE, job_turns, jobs
 from innkeeper.library.db.rows import upsert
+from innkeeper.library.db.tables.columns import later
+from innkeeper.library.db.tables.jobs import DUE, job_turns, jobs
 from innkeeper.prompt.errors import LimitError
 
 if TYPE_CHECKING:

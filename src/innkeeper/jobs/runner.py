@@ -19,7 +19,7 @@ from innkeeper.jobs.job import Job, JobChangedError, JobRoute, JobState
 from innkeeper.jobs.limits import LEASE_SECONDS, WEBHOOK_SECONDS
 from innkeeper.jobs.media_jobs import MediaJobs
 from innkeeper.jobs.steps import MARKS, Steps
-from innkeeper.library.db.columns import later
+from innkeeper.library.db.tables.columns import later
 from innkeeper.library.errors import DatabaseError
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.machine import random_bytes

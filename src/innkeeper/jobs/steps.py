@@ -24,7 +24,7 @@ from innkeeper.jobs.limits import LONGEST_WAIT, MAX_ATTEMPTS, MAX_CANCEL_TRIES, 
 from innkeeper.jobs.media_jobs import MediaJobs
 from innkeeper.jobs.routing import may_go_elsewhere
 from innkeeper.jobs.store import JobStep
-from innkeeper.library.db.columns import later
+from innkeeper.library.db.tables.columns import later
 from innkeeper.library.errors import DatabaseError, TierBlockedError
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import FormatError, InnkeeperError, ProviderError

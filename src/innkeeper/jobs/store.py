@@ -17,11 +17,11 @@ from innkeeper.jobs.assets import ASSET
 from innkeeper.jobs.job import ENDED, NEXT, SCENE_KEY, Job, JobChangedError, JobEvent, JobMissingError, JobState
 from innkeeper.jobs.limits import LEASE_SECONDS
 from innkeeper.jobs.order import is_due, next_jobs, note_turns
-from innkeeper.library.db.columns import later
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.group_commit import GroupCommit
-from innkeeper.library.db.job_tables import job_deliveries, job_events, jobs, webhook_receipts
 from innkeeper.library.db.rows import checked, first_row, insert_into, insert_many, insert_new, typed_rows
+from innkeeper.library.db.tables.columns import later
+from innkeeper.library.db.tables.jobs import job_deliveries, job_events, jobs, webhook_receipts
 from innkeeper.library.errors import ConflictError
 from innkeeper.library.log.logs import LogStore
 from innkeeper.prompt.data import EMPTY, freeze, to_json

@@ -14,8 +14,8 @@ import msgspec
 from sqlalchemy import delete, insert, select, update
 
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.log_tables import profile_files as files
-from innkeeper.library.db.log_tables import profiles as rows
+from innkeeper.library.db.tables.logs import profile_files as files
+from innkeeper.library.db.tables.logs import profiles as rows
 from innkeeper.prompt.errors import ConfigError, LimitError, UnknownNameError, UsageError, Where
 from innkeeper.taverns.profiles.files import FileNameError, FolderFiles, checked_parts
 from innkeeper.taverns.profiles.opened import PROFILE_FILE, OpenProfile, open_profile

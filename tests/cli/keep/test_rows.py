@@ -8,7 +8,7 @@ import pytest
 
 from innkeeper.cli.keep.rows import row_values
 from innkeeper.library.catalogue.rows import CatalogueModel
-from innkeeper.library.db.tables import api_models
+from innkeeper.library.db.tables.templates import api_models
 from innkeeper.library.errors import TransferError
 from innkeeper.prompt.data import freeze
 from innkeeper.prompt.errors import FormatError, UnknownNameError

@@ -152,7 +152,7 @@ def test_addresses(yard: Yard) -> None:
     worker = yard.enrol("10.0.0.1")
     from sqlalchemy import update
 
-    from innkeeper.library.db.tables import workers
+    from innkeeper.library.db.tables.templates import workers
 
     with yard.store.db.transaction() as connection:
         connection.execute(update(workers).where(workers.c.id == worker).values(url="http://127.0.0.1:22"))

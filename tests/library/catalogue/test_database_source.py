@@ -27,7 +27,7 @@ from innkeeper.library.catalogue.rows import CatalogueModel, catalogue_rows
 from innkeeper.library.catalogue.snapshot import SnapshotFile, catalogue_of, snapshot_of
 from innkeeper.library.catalogue.sources import Sources
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.tables import prompt_cache_snapshot
+from innkeeper.library.db.tables.templates import prompt_cache_snapshot
 from innkeeper.library.errors import DatabaseUnreachableError
 from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderStore, SettingsStore
 from innkeeper.library.templates.publish import validator

@@ -10,7 +10,7 @@ from sqlalchemy import Table
 
 from innkeeper.gate.tier import Tier
 from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueNegative, CatalogueProvider, read_row
-from innkeeper.library.db.tables import api_models, api_providers, negative_prompts
+from innkeeper.library.db.tables.templates import api_models, api_providers, negative_prompts
 from innkeeper.prompt.errors import FormatError
 
 

@@ -20,8 +20,8 @@ from sqlalchemy import select
 from innkeeper.library.catalogue.database_source import Watcher
 from innkeeper.library.db.backup import FORMAT, back_up, check_dump, load_rows, restore, verify, write_dump
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.log_tables import metadata
 from innkeeper.library.db.schema import HEAD as NEWEST
+from innkeeper.library.db.tables.logs import metadata
 from innkeeper.library.errors import AlreadyExistsError
 from innkeeper.library.log.logs import LogStore
 from innkeeper.library.models.stores import SecretStore

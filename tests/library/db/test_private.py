@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import func, select
 
-from innkeeper.library.db.log_tables import spendings, stored_responses
 from innkeeper.library.db.private import PrivateDatabase
+from innkeeper.library.db.tables.logs import spendings, stored_responses
 from innkeeper.library.log.spendings import Spendings
 from innkeeper.library.log.stored_responses import StoredResponses
 from innkeeper.prompt.bounded_cache import stored_bytes, trim_stores

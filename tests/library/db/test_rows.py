@@ -13,9 +13,9 @@ from sqlalchemy.engine import Connection
 
 from innkeeper.jobs.deliveries import DeliveryRow
 from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueNegative, CatalogueProvider
-from innkeeper.library.db.columns import created, flag, json_column, serial
 from innkeeper.library.db.rows import by_priority, checked, first_row, insert_many, typed_rows
-from innkeeper.library.db.scene_tables import metadata
+from innkeeper.library.db.tables.columns import created, flag, json_column, serial
+from innkeeper.library.db.tables.scenes import metadata
 from innkeeper.library.errors import DatabaseCorruptError, FieldError
 from innkeeper.library.memory import MemoryRow
 from innkeeper.library.rows import (

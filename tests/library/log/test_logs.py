@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.log_tables import usage_logs
+from innkeeper.library.db.tables.logs import usage_logs
 from innkeeper.library.errors import FieldError
 from innkeeper.library.log.logs import LogStore, log_stats, since_moment
 from innkeeper.prompt.errors import FormatError, UsageError

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import update
 
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.tables import template_labels, template_versions
+from innkeeper.library.db.tables.templates import template_labels, template_versions
 from innkeeper.library.errors import DatabaseCorruptError, FieldError
 from innkeeper.library.templates.rows import (
     label_row,

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import func, select, update
 
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.tables import metadata, tools
+from innkeeper.library.db.tables.templates import metadata, tools
 from innkeeper.library.models.stores import NegativeStore, ToolStore
 from innkeeper.library.templates.store import TemplateStore
 from innkeeper.library.transfer.exporting import EXPORTED, export_library, left_out, transferred

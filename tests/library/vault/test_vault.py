@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from sqlalchemy import select, update
 
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.log_tables import audit_events
 from innkeeper.library.db.queries import query
 from innkeeper.library.db.rows import AuditStore
-from innkeeper.library.db.tables import secrets
+from innkeeper.library.db.tables.logs import audit_events
+from innkeeper.library.db.tables.templates import secrets
 from innkeeper.library.errors import (
     FieldError,
     NotFoundError,

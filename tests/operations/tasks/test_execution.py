@@ -17,7 +17,7 @@ from innkeeper.inference.routing.models import ModelNotFoundError
 from innkeeper.inference.routing.policy import RoutePolicy
 from innkeeper.inference.routing.price import Price
 from innkeeper.inference.routing.router import NoRouteError
-from innkeeper.library.db.log_tables import audit_events, enhancement_logs
+from innkeeper.library.db.tables.logs import audit_events, enhancement_logs
 from innkeeper.library.errors import TemplateNotFoundError, TierBlockedError
 from innkeeper.library.library import Library
 from innkeeper.library.prepare.request import PrepareRequest

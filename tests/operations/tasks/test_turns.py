@@ -12,8 +12,8 @@ from sqlalchemy import insert, select, update
 from innkeeper.gate.tier import Ceilings, Tier
 from innkeeper.inference.errors import HttpError
 from innkeeper.inference.fake import Answer, EchoServer, FakeReply
-from innkeeper.library.db.log_tables import audit_events, conversations, enhancement_logs, messages
 from innkeeper.library.db.owner import Owner
+from innkeeper.library.db.tables.logs import audit_events, conversations, enhancement_logs, messages
 from innkeeper.library.errors import ConflictError, FieldError, NotFoundError, TemplateNotFoundError, TierBlockedError
 from innkeeper.library.library import Library
 from innkeeper.library.memory import NewMemory

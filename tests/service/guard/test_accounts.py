@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from innkeeper.inference.response.response import Usage
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.log_tables import spendings
 from innkeeper.library.db.private import PrivateDatabase
+from innkeeper.library.db.tables.logs import spendings
 from innkeeper.library.errors import DatabaseError
 from innkeeper.library.log.spendings import Spendings
 from innkeeper.prompt.determinism import Clock

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import insert, update
 
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.log_tables import profile_files, profiles
+from innkeeper.library.db.tables.logs import profile_files, profiles
 from innkeeper.library.profiles import StoredProfile, StoredProfiles
 from innkeeper.prompt.errors import UnknownNameError
 from innkeeper.service.prompts.stored_profiles import StoredFolders, stored_folders

@@ -342,7 +342,7 @@ _RETRY_SECONDS: Final = 1.0
 @database_options
 def purge(before: str, url: str | None, *, as_json: bool) -> None:
     """Delete jobs that ended before BEFORE (an ISO 8601 moment), with their prompts and events; results stay."""
-    from innkeeper.library.db.columns import moment_text
+    from innkeeper.library.db.tables.columns import moment_text
 
     with _jobs(url) as jobs:
         count = jobs.store.remove_ended(moment_text(before))

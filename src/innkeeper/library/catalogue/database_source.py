@@ -30,7 +30,7 @@ from innkeeper.library.db.connection import translated
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.rows import by_priority, checked, first_row
 from innkeeper.library.db.schema import CHANNEL
-from innkeeper.library.db.tables import api_models, api_providers, negative_prompts, prompt_cache_snapshot
+from innkeeper.library.db.tables.templates import api_models, api_providers, negative_prompts, prompt_cache_snapshot
 from innkeeper.library.rows import StoredRow
 from innkeeper.library.templates.template import Labelled, PartRef
 from innkeeper.prompt.errors import InnkeeperError

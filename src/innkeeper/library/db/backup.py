@@ -21,13 +21,14 @@ from sqlalchemy import inspect, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from innkeeper.content.files.private import draft_beside
-from innkeeper.library.db import chat_tables, schema
+from innkeeper.library.db import schema
 from innkeeper.library.db.connection import find_target, translate, translated
 from innkeeper.library.db.engine import Database, status_of
 from innkeeper.library.db.rows import insert_many
-from innkeeper.library.db.scene_tables import metadata
 from innkeeper.library.db.sqlite_file import copy_database, open_file
-from innkeeper.library.db.tables import revisions
+from innkeeper.library.db.tables import chats as chat_tables
+from innkeeper.library.db.tables.scenes import metadata
+from innkeeper.library.db.tables.templates import revisions
 from innkeeper.library.errors import AlreadyExistsError, DatabaseCorruptError, DatabaseError, DatabaseMissingError
 from innkeeper.prompt.data import parse_json, to_json
 from innkeeper.prompt.errors import FormatError, InputError, Where

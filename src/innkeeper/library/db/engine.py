@@ -15,9 +15,9 @@ import msgspec
 
 from innkeeper.content.files.private import draft_beside
 from innkeeper.library.db import schema
-from innkeeper.library.db.columns import moment_text
 from innkeeper.library.db.connection import DatabaseTarget, find_target, make_engine, translated
 from innkeeper.library.db.sqlite_file import ReadOnly, copy_database
+from innkeeper.library.db.tables.columns import moment_text
 from innkeeper.library.db.turns import WriteQueue
 from innkeeper.library.errors import (
     DatabaseCorruptError,
@@ -321,8 +321,8 @@ def status_of(db: Database) -> Status:
     """Look at a database, of whatever schema. Raises `DatabaseError`."""
     from sqlalchemy import func, inspect, select
 
-    from innkeeper.library.db import chat_tables
-    from innkeeper.library.db.scene_tables import metadata
+    from innkeeper.library.db.tables import chats as chat_tables
+    from innkeeper.library.db.tables.scenes import metadata
 
     tables = {**metadata.tables, **chat_tables.metadata.tables}
     with db.snapshot() as connection:

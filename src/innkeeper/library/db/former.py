@@ -51,7 +51,7 @@ FORMER: Final = tuple(revision for revision in _ADDED if revision < FIRST)
 
 def bring_to_first(connection: Connection, revision_before: str) -> None:
     """Add what a database of the former revision ``found`` has not, in the transaction of ``connection``; the stamp stays."""
-    from innkeeper.library.db.scene_tables import metadata
+    from innkeeper.library.db.tables.scenes import metadata
 
     made: set[str] = set()
     extended: dict[str, tuple[str, ...]] = {}

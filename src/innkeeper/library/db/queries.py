@@ -17,9 +17,9 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from innkeeper.library.db.columns import moment_text
 from innkeeper.library.db.connection import translate
 from innkeeper.library.db.engine import Database
+from innkeeper.library.db.tables.columns import moment_text
 from innkeeper.prompt.data import to_json
 from innkeeper.prompt.errors import FormatError, InnkeeperError, UsageError, Where
 

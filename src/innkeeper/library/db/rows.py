@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from msgspec import Struct, ValidationError
 from sqlalchemy import BigInteger, Boolean, Integer, LargeBinary, Numeric, String, func, insert, select, types
 
-from innkeeper.library.db.columns import Moment, moment_text
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.log_tables import audit_events
+from innkeeper.library.db.tables.columns import Moment, moment_text
+from innkeeper.library.db.tables.logs import audit_events
 from innkeeper.library.errors import DatabaseCorruptError, FieldError
 from innkeeper.library.rows import AuditRow, read_row
 from innkeeper.prompt.data import EMPTY, to_json

@@ -12,8 +12,8 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from innkeeper.library.db.columns import MOMENT_SQL
 from innkeeper.library.db.former import FIRST, FORMER, bring_to_first
+from innkeeper.library.db.tables.columns import MOMENT_SQL
 from innkeeper.library.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _require_empty(connection: Connection) -> None:
 
 def create(connection: Connection) -> None:
     """Make everything in an empty database and stamp it, without the migrations: a test proves that they give the same."""
-    from innkeeper.library.db.scene_tables import metadata
+    from innkeeper.library.db.tables.scenes import metadata
 
     metadata.create_all(connection)
     for statement in statements(connection.dialect.name):

@@ -13,11 +13,11 @@ from typing import Final, Self
 from sqlalchemy import bindparam, delete, func, select
 
 from innkeeper.conversation.state import MAX_CHAT_STATES, MAX_STATES, StoredState
-from innkeeper.library.db.columns import moment_text
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.log_tables import conversation_states as states
 from innkeeper.library.db.private import PrivateDatabase
 from innkeeper.library.db.rows import upsert
+from innkeeper.library.db.tables.columns import moment_text
+from innkeeper.library.db.tables.logs import conversation_states as states
 
 DAYS: Final = 90
 """Days after which a conversation that nobody goes on with is forgotten."""

@@ -14,9 +14,9 @@ from sqlalchemy import delete, insert, select, true, update
 from innkeeper.gate.gate import TextKind, TierGate
 from innkeeper.gate.limits import ADULT_AGE
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.log_tables import characters, conversations, memories, messages
 from innkeeper.library.db.owner import Owner
 from innkeeper.library.db.rows import checked, first_row, insert_new, typed_rows
+from innkeeper.library.db.tables.logs import characters, conversations, memories, messages
 from innkeeper.library.errors import ConflictError, NotFoundError, is_storable
 from innkeeper.library.limits import MAX_HISTORY_CHARS, MAX_MESSAGE_CHARS
 from innkeeper.library.models.stores import RowStore

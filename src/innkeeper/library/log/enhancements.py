@@ -122,7 +122,7 @@ class Recorder:
         return self._queue.put(row)
 
     def _now(self) -> str:
-        from innkeeper.library.db.columns import moment_text
+        from innkeeper.library.db.tables.columns import moment_text
 
         return moment_text(self._outside.now().now)
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from sqlalchemy import delete, insert, select
 
-from innkeeper.library.db.columns import moment_text
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.log_tables import enhancement_contents as contents_table
-from innkeeper.library.db.log_tables import enhancement_logs, usage_logs
 from innkeeper.library.db.queries import shifted
 from innkeeper.library.db.rows import checked, typed_rows
+from innkeeper.library.db.tables.columns import moment_text
+from innkeeper.library.db.tables.logs import enhancement_contents as contents_table
+from innkeeper.library.db.tables.logs import enhancement_logs, usage_logs
 from innkeeper.library.log.metrics import Percentiles, percentiles
 from innkeeper.library.rows import EnhancementRow
 from innkeeper.prompt.data import EMPTY

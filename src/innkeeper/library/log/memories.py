@@ -14,9 +14,9 @@ from sqlalchemy import delete, func, or_, select, update
 from innkeeper.gate.gate import TextKind, TierGate
 from innkeeper.gate.tier import Tier
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.log_tables import memories
 from innkeeper.library.db.owner import Owner
 from innkeeper.library.db.rows import checked, insert_new, typed_rows
+from innkeeper.library.db.tables.logs import memories
 from innkeeper.library.errors import FieldError, NotFoundError, is_storable
 from innkeeper.library.limits import MAX_MEMORIES, MAX_MEMORY_CHARS
 from innkeeper.library.memory import SCOPES, MemoryRow, NewMemory, reach

@@ -15,10 +15,10 @@ from sqlalchemy import or_, select, update
 
 from innkeeper.gate.gate import TextKind, TierGate
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.log_tables import conversations
 from innkeeper.library.db.owner import Owner
 from innkeeper.library.db.rows import checked, first_row, insert_into, insert_new, typed_rows
-from innkeeper.library.db.scene_tables import character_scenes, scene_states, scenes
+from innkeeper.library.db.tables.logs import conversations
+from innkeeper.library.db.tables.scenes import character_scenes, scene_states, scenes
 from innkeeper.library.errors import ConflictError, NotFoundError
 from innkeeper.library.models.stores import RowStore
 from innkeeper.library.rows import SceneRow, SceneTemplateRow

@@ -9,8 +9,8 @@ from __future__ import annotations
 from sqlalchemy import case, select
 
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.log_tables import spendings as rows
 from innkeeper.library.db.rows import upsert
+from innkeeper.library.db.tables.logs import spendings as rows
 
 
 class Spendings:

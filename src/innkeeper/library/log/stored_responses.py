@@ -7,10 +7,10 @@ from typing import Final
 
 from sqlalchemy import delete, select
 
-from innkeeper.library.db.columns import moment_text
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.log_tables import stored_responses as rows
 from innkeeper.library.db.rows import upsert
+from innkeeper.library.db.tables.columns import moment_text
+from innkeeper.library.db.tables.logs import stored_responses as rows
 
 DAYS: Final = 30
 """Days after which a response is forgotten."""

@@ -14,9 +14,9 @@ from sqlalchemy import delete, insert, select, update
 from innkeeper.inference.routing.price import ModelPricing
 from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueNegative, CatalogueProvider
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.log_tables import audit_events
 from innkeeper.library.db.rows import by_priority, checked, first_row, record, typed_rows
-from innkeeper.library.db.tables import (
+from innkeeper.library.db.tables.logs import audit_events
+from innkeeper.library.db.tables.templates import (
     api_model_defaults,
     api_models,
     api_providers,

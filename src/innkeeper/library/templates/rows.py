@@ -10,7 +10,7 @@ from sqlalchemy import Select, TextualSelect, select, text
 
 from innkeeper.gate.tier import Tier
 from innkeeper.library.db.rows import checked
-from innkeeper.library.db.tables import template_labels, template_versions, templates
+from innkeeper.library.db.tables.templates import template_labels, template_versions, templates
 from innkeeper.library.errors import DatabaseCorruptError
 from innkeeper.library.rows import LabelRow
 from innkeeper.library.templates.template import (

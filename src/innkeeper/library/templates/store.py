@@ -11,7 +11,7 @@ from sqlalchemy import delete, insert, or_, select, text, tuple_, update
 
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.rows import checked, record, upsert
-from innkeeper.library.db.tables import label_events, template_labels, template_versions, templates
+from innkeeper.library.db.tables.templates import label_events, template_labels, template_versions, templates
 from innkeeper.library.errors import SAME_KEY, AlreadyExistsError, ConflictError, FieldError, NotFoundError
 from innkeeper.library.rows import ANSWER, LabelRow
 from innkeeper.library.templates.rows import (

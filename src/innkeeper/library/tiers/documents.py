@@ -9,7 +9,7 @@ from sqlalchemy import func, insert, select, update
 
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.rows import checked, first_row, record, typed_rows
-from innkeeper.library.db.tables import detection_lists, tier_policies
+from innkeeper.library.db.tables.templates import detection_lists, tier_policies
 from innkeeper.library.errors import DatabaseCorruptError, NotFoundError
 from innkeeper.library.rows import DocumentRow
 from innkeeper.prompt.data import to_json

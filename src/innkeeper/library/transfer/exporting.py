@@ -12,7 +12,7 @@ import msgspec
 from sqlalchemy import func, select
 
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.tables import metadata, template_labels, template_versions, templates
+from innkeeper.library.db.tables.templates import metadata, template_labels, template_versions, templates
 from innkeeper.library.models.stores import (
     ModelStore,
     NegativeStore,

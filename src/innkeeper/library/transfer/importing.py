@@ -15,7 +15,13 @@ from sqlalchemy import delete, select, update
 
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.rows import checked, insert_many, record, typed_rows
-from innkeeper.library.db.tables import label_events, negative_prompts, template_labels, template_versions, templates
+from innkeeper.library.db.tables.templates import (
+    label_events,
+    negative_prompts,
+    template_labels,
+    template_versions,
+    templates,
+)
 from innkeeper.library.errors import SAME_KEY, AlreadyExistsError, ConflictError, TransferError
 from innkeeper.library.models.stores import (
     ModelStore,

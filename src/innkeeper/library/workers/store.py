@@ -17,10 +17,10 @@ import msgspec
 from sqlalchemy import Connection, delete, insert, select, update
 
 from innkeeper.gate.tier import Tier
-from innkeeper.library.db.columns import moment_text
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.rows import checked, record, typed_rows
-from innkeeper.library.db.tables import worker_invitations, workers
+from innkeeper.library.db.tables.columns import moment_text
+from innkeeper.library.db.tables.templates import worker_invitations, workers
 from innkeeper.library.errors import NotFoundError
 from innkeeper.library.workers.states import InvitationRow, WorkerRow, WorkerState
 from innkeeper.prompt.data import FrozenDict

@@ -255,8 +255,8 @@ class Ledger:
 def spendings_in_memory() -> Spendings:
     """What is spent since this service has begun. Nothing of it is forgotten: there is a row a key or tenant."""
     require("sqlalchemy")
-    from innkeeper.library.db.log_tables import spendings
     from innkeeper.library.db.private import PrivateDatabase
+    from innkeeper.library.db.tables.logs import spendings
     from innkeeper.library.log.spendings import Spendings
 
     return Spendings(PrivateDatabase(spendings))

@@ -154,8 +154,8 @@ def responses_in_memory(most: int = MAX_STORED, volume: int = MAX_STORED_BYTES) 
 
     def opened() -> StoredResponses:
         require("sqlalchemy")
-        from innkeeper.library.db.log_tables import stored_responses
         from innkeeper.library.db.private import PrivateDatabase
+        from innkeeper.library.db.tables.logs import stored_responses
         from innkeeper.library.log.stored_responses import StoredResponses
 
         table = stored_responses

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import func, select
 
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.tables import metadata
+from innkeeper.library.db.tables.templates import metadata
 from innkeeper.service.inspector.library.library_access import LibraryAccess
 from tests.library.conftest import Fresh
 from tests.service.inspector.library.stocked import ADULT, GREETER, KEY, rooms, stock

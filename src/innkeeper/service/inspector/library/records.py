@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from innkeeper.library.db.columns import moment_text
+from innkeeper.library.db.tables.columns import moment_text
 from innkeeper.library.log.logs import LogStore
 from innkeeper.library.log.metrics import nearest_rank
 from innkeeper.library.models.stores import SecretStore

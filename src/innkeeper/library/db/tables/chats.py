@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import Column, ForeignKey, MetaData, String, Table, Text
 
-from innkeeper.library.db.columns import BIG
 from innkeeper.library.db.schema import CHAT_TABLES
+from innkeeper.library.db.tables.columns import BIG
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection

@@ -1,6 +1,6 @@
-"""The tables of jobs, beside those of `innkeeper.library.db.tables` and `innkeeper.library.db.log_tables`.
+"""The tables of jobs, beside those of `innkeeper.library.db.tables.templates` and `innkeeper.library.db.tables.logs`.
 
-Those of scenes are in `innkeeper.library.db.scene_tables`, where who wants all tables takes ``metadata`` from.
+Those of scenes are in `innkeeper.library.db.tables.scenes`, where who wants all tables takes ``metadata`` from.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Final
 
 from sqlalchemy import Boolean, Column, ForeignKey, Index, String, Table, Text, TextClause, UniqueConstraint, text
 
-from innkeeper.library.db.columns import (
+from innkeeper.library.db.tables.columns import (
     Moment,
     created,
     decimal,
@@ -21,7 +21,7 @@ from innkeeper.library.db.columns import (
     text_column,
     tier,
 )
-from innkeeper.library.db.log_tables import metadata as metadata  # noqa: PLC0414 - the modules of tables load each other
+from innkeeper.library.db.tables.logs import metadata as metadata  # noqa: PLC0414 - the modules of tables load each other
 
 DUE: Final = "state IN ('queued', 'running', 'storing') AND lease IS NULL"
 """The condition of jobs that wait for a worker, word for word as the index has it that claims go by."""

@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 
 from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueNegative, CatalogueProvider
-from innkeeper.library.db.columns import (
+from innkeeper.library.db.tables.columns import (
     BIG,
     Json,
     Moment,

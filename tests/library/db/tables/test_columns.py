@@ -13,7 +13,7 @@ from sqlalchemy.engine import URL, Dialect
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.schema import CreateTable
 
-from innkeeper.library.db.columns import (
+from innkeeper.library.db.tables.columns import (
     Moment,
     created,
     flag,

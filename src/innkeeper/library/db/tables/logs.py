@@ -1,6 +1,6 @@
-"""The tables of people, conversations and logs, beside those of `innkeeper.library.db.tables`.
+"""The tables of people, conversations and logs, beside those of `innkeeper.library.db.tables.templates`.
 
-Those of jobs are in `innkeeper.library.db.job_tables`.
+Those of jobs are in `innkeeper.library.db.tables.jobs`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sqlalchemy import (
     text,
 )
 
-from innkeeper.library.db.columns import (
+from innkeeper.library.db.tables.columns import (
     BIG,
     Moment,
     created,
@@ -35,7 +35,7 @@ from innkeeper.library.db.columns import (
     table_of,
     text_column,
 )
-from innkeeper.library.db.tables import metadata as metadata  # noqa: PLC0414 - the modules of tables load each other
+from innkeeper.library.db.tables.templates import metadata as metadata  # noqa: PLC0414 - the modules of tables load each other
 from innkeeper.library.memory import MemoryRow
 from innkeeper.library.rows import AuditRow, CharacterRow, ConversationRow, EnhancementRow, MessageRow
 

@@ -1,4 +1,4 @@
-"""The tables of scenes, beside those of `innkeeper.library.db.job_tables`.
+"""The tables of scenes, beside those of `innkeeper.library.db.tables.jobs`.
 
 ``scenes`` are templates that are used again, ``character_scenes`` what was made, ``scene_states`` what a conversation's scene is
 like now (dynamic-prompting reference 1.9 and 3.9). ``metadata`` has all tables of a library once this module is imported.
@@ -10,8 +10,8 @@ from typing import Final
 
 from sqlalchemy import CheckConstraint, Column, ForeignKey, Index, String, Table, Text, UniqueConstraint
 
-from innkeeper.library.db.columns import BIG, created, integer, json_column, one_of, table_of
-from innkeeper.library.db.job_tables import metadata as metadata  # noqa: PLC0414 - the modules of tables load each other
+from innkeeper.library.db.tables.columns import BIG, created, integer, json_column, one_of, table_of
+from innkeeper.library.db.tables.jobs import metadata as metadata  # noqa: PLC0414 - the modules of tables load each other
 from innkeeper.library.rows import SceneRow, SceneTemplateRow
 
 scenes: Final = table_of(
