@@ -20,7 +20,7 @@ from innkeeper.library.templates.publish import Severity
 from innkeeper.library.templates.template import Variable
 from innkeeper.prompt.errors import InnkeeperError
 from tests.library.drafts import draft
-from tests.library.opening import opened, published
+from tests.library.opening import ask, opened, published
 
 NAME = "enhancement_sdxl_sfw"
 
@@ -37,7 +37,7 @@ def test_rollback_goes_back(library: Library) -> None:
     """A rollback moves the label to the version that held it before; a second one to that before it; then there is none."""
     for text in ("Second {{subject}}.", "Third {{subject}}."):
         library.authoring.add_version(draft(text=text))
-        library.authoring.publish(NAME)
+        library.authoring.publish(NAME, force=True)
     assert library.authoring.rollback(NAME, who="ann").to_version == 2
     assert library.authoring.store.history(NAME)[-1].why == "back from version 3"
     assert library.authoring.rollback(NAME, to=1, why="safest").to_version == 1
@@ -55,7 +55,7 @@ def test_nothing_to_go_back_to(library: Library) -> None:
 
 def errors_of(library: Library) -> set[str]:
     """The codes of what keeps the newest version from being published, without warnings."""
-    problems = library.authoring.validate(library.authoring.get(NAME))
+    problems = library.authoring.validate(library.authoring.get(NAME), force=True)
     return {problem.code for problem in problems if problem.severity is Severity.ERROR}
 
 
@@ -63,7 +63,7 @@ def test_what_is_wrong_is_not_published(library: Library) -> None:
     """A version with problems gets no label; all problems are told; memory and database are as they were."""
     library.authoring.add_version(draft(text="{{nam}} {{> rules}}"))
     with pytest.raises(InvalidTemplateError) as caught:
-        library.authoring.publish(NAME)
+        library.authoring.publish(NAME, force=True)
     assert caught.value.problems
     assert library.authoring.store.labels(NAME) == {"production": 1}
     assert errors_of(library) == {"unknown_partial"}
@@ -90,7 +90,7 @@ def test_a_blocked_text_is_not_published(library: Library, monkeypatch: pytest.M
     """A text that would block every request gets no label; the block is an audit event, also when it cannot be written."""
     library.authoring.add_version(draft(text="A nude 12 year old {{subject}}."))
     with pytest.raises(TierBlockedError):
-        library.authoring.publish(NAME)
+        library.authoring.publish(NAME, force=True)
     event = AuditStore(library.db).newest(1, action="tier.block")[0]
     assert event.resource_id.endswith("@2")
     assert "nude" not in str(event.details).replace("sexual.nude", "")
@@ -99,14 +99,14 @@ def test_a_blocked_text_is_not_published(library: Library, monkeypatch: pytest.M
     variables = (Variable(name="subject", default="a nude 12 year old", required=False),)
     library.authoring.add_version(draft(variables=variables))
     with pytest.raises(TierBlockedError):
-        library.authoring.publish(NAME)
+        library.authoring.publish(NAME, force=True)
 
     def refuse(*_: object, **__: object) -> None:
         raise InnkeeperError("away")
 
     monkeypatch.setattr(AuditStore, "append", refuse)
     with pytest.raises(TierBlockedError):
-        library.authoring.publish(NAME)
+        library.authoring.publish(NAME, force=True)
     assert library.metrics.value("library_blocks_total") == 3
     assert library.authoring.store.labels(NAME) == {"production": 1}
 
@@ -115,7 +115,7 @@ def test_ambiguity_is_refused(library: Library) -> None:
     """Two templates with one key under one label are never published."""
     library.authoring.create(draft("other"))
     with pytest.raises((AlreadyExistsError, InvalidTemplateError)):
-        library.authoring.publish("other")
+        library.authoring.publish("other", force=True)
 
 
 def test_unknown_names_offer_near_ones(library: Library) -> None:
@@ -149,3 +149,30 @@ def test_labels_come_off(library: Library) -> None:
     """A label that is taken off answers no more, at once."""
     assert library.authoring.remove_label(NAME, "production", who="ann").to_version is None
     assert len(library.catalogue) == 0
+
+
+def test_what_callers_send(library: Library) -> None:
+    """A template that recorded callers of its key would fail with, or send to in vain, is published by force alone."""
+    published(library, draft("tones", "Say {{what}}.", use_case="tones", variables=(Variable(name="what"),)))
+    library.prepare(ask(use_case="tones", values={"what": "hello"}))
+    assert library.flush()
+    library.authoring.add_version(draft("tones", "{{tone}}", use_case="tones", variables=(Variable(name="tone"),)))
+    with pytest.raises(InvalidTemplateError) as caught:
+        library.authoring.publish("tones")
+    assert [problem.code for problem in caught.value.problems] == ["unread", "unsupplied"]
+    assert "who had 1 answer of tones@1 gives tone no value" in str(caught.value.problems[1])
+    assert library.authoring.store.labels("tones") == {"production": 1}
+    assert library.authoring.publish("tones", force=True).to_version == 2
+    assert library.authoring.rollback("tones").to_version == 1
+    optional = (Variable(name="what"), Variable(name="tone", required=False))
+    library.authoring.add_version(draft("tones", "{{tone}} {{what}}", use_case="tones", variables=optional))
+    assert library.authoring.publish("tones").to_version == 3
+
+
+def test_nobody_has_called(library: Library) -> None:
+    """Where the log has no call of a key, each version is free to require what it likes."""
+    for name in ("first", "second"):
+        made = draft("quiet", f"{{{{{name}}}}}", use_case="quiet", variables=(Variable(name=name),))
+        (library.authoring.create if name == "first" else library.authoring.add_version)(made)
+        library.authoring.publish("quiet")
+    assert library.authoring.store.labels("quiet") == {"production": 2}

@@ -147,7 +147,7 @@ def test_threads_lose_nothing(kept: Library) -> None:
         thread.start()
     for text in sorted(texts):
         kept.authoring.add_version(draft(text=text))
-        kept.authoring.publish("enhancement_sdxl_sfw")
+        kept.authoring.publish("enhancement_sdxl_sfw", force=True)
     for thread in running:
         thread.join()
     assert len(answers) == 40
@@ -689,7 +689,7 @@ from innkeeper.library import Library
 from tests.library.drafts import draft
 with Library.open(sys.argv[1], watch=False) as library:
     library.authoring.add_version(draft(text=sys.argv[2]))
-    library.authoring.publish("enhancement_sdxl_sfw")
+    library.authoring.publish("enhancement_sdxl_sfw", force=True)
 """
 
 

@@ -7,22 +7,28 @@ the label, its length in the window of the model that reads it, and its text, wh
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.gate.gate import TextKind
 from innkeeper.gate.tier import Decision
 from innkeeper.library.errors import NotFoundError, TierBlockedError, suggesting
+from innkeeper.library.log.logs import LogStore
 from innkeeper.library.models.stores import ModelStore
-from innkeeper.library.templates.publish import TemplateProblem, problems_of, require_publishable
+from innkeeper.library.templates.publish import KeyCallers, TemplateProblem, problems_of, require_publishable, required
 from innkeeper.library.templates.store import LabelEvent, TemplateStore
 from innkeeper.library.templates.template import PRODUCTION, TemplateVersion
 from innkeeper.library.tiers.moderation import moderate
 from innkeeper.library.transfer.format import Parsed
 from innkeeper.library.transfer.importing import Imported, Progress, import_library
+from innkeeper.prompt.text import count_of
 
 if TYPE_CHECKING:
     from innkeeper.library.library import Library
     from innkeeper.library.templates.template import TemplateDraft
+
+
+CALLERS_DAYS: Final = 30
+"""Days of the log whose calls say what callers of a key send."""
 
 
 class Authoring:
@@ -40,9 +46,15 @@ class Authoring:
         with suggesting(name, self._names):
             return self.store.get(name, version=version, label=label)
 
-    def validate(self, version: TemplateVersion, label: str = PRODUCTION) -> tuple[TemplateProblem, ...]:
-        """Everything that is wrong with a version, were it to hold a label; errors stop a publication."""
-        inputs = {**self._check_inputs(version, label), "holders": self.store.holders(version, label)}
+    def validate(
+        self, version: TemplateVersion, label: str = PRODUCTION, *, force: bool = False
+    ) -> tuple[TemplateProblem, ...]:
+        """Everything that is wrong with a version, were it to hold a label; errors stop a publication.
+
+        ``force``: as for `publish`.
+        """
+        holders = self.store.holders(version, label)
+        inputs = {**self._check_inputs(version, label, force=force), "holders": holders}
         return (*problems_of(version, **inputs), *self._judged(version))
 
     # --------------------------------------------------------------------------------------------------------- changing
@@ -57,9 +69,19 @@ class Authoring:
             return self.store.add_version(draft, base=base)
 
     def publish(
-        self, name: str, version: int | None = None, *, label: str = PRODUCTION, who: str = "", why: str = ""
+        self,
+        name: str,
+        version: int | None = None,
+        *,
+        label: str = PRODUCTION,
+        who: str = "",
+        why: str = "",
+        force: bool = False,
     ) -> LabelEvent:
         """Check a version (the latest where none is named) and move a label to it.
+
+        ``force``: also where callers of its key do not send what it requires, or send what it does not read. The log's calls of
+        the last `CALLERS_DAYS` days count, and the service's own tasks.
 
         Raises:
             InvalidTemplateError: it may not be published; with all problems.
@@ -71,7 +93,7 @@ class Authoring:
 
         def check(target: TemplateVersion) -> None:
             self._admit(target, who)
-            require_publishable(target, **self._check_inputs(target, label))
+            require_publishable(target, **self._check_inputs(target, label, force=force))
 
         moved = self.store.move_label(name, label, chosen, who=who, why=why, validate=check)
         self._changed()
@@ -82,18 +104,20 @@ class Authoring:
     ) -> LabelEvent:
         """Move a label back to the version that held it before, or to one that is named; that one is checked again.
 
+        What its callers send does not stop it.
+
         Raises:
             NotFoundError: the label is not held, or was never held by another version.
         """
         with suggesting(name, self._names):
             held = self.store.get(name, label=label).version
             chosen = self._before(name, label, held) if to is None else to
-        return self.publish(name, chosen, label=label, who=who, why=why or f"back from version {held}")
+        return self.publish(name, chosen, label=label, who=who, why=why or f"back from version {held}", force=True)
 
     def take_in(
         self, parsed: Parsed, *, who: str = "", dry_run: bool = False, progress: Progress = lambda _: None
     ) -> Imported:
-        """Import a file, all of it or nothing; versions that get a label are checked as by `publish`.
+        """Import a file, all of it or nothing; versions that get a label are checked as by `publish` with ``force``.
 
         Raises as `import_library` and `publish` do, with the place in the file.
         """
@@ -102,7 +126,7 @@ class Authoring:
         def check(target: TemplateVersion) -> None:
             self._admit(target, who)
             inputs = {"lookup": lookup, "window": windows(target.key.reader), "counter": self._library.counter}
-            require_publishable(target, **inputs)
+            require_publishable(target, **inputs, callers=KeyCallers(force=True))
 
         done = import_library(self._library.db, parsed, who=who, dry_run=dry_run, progress=progress, validate=check)
         if not dry_run:
@@ -134,10 +158,20 @@ class Authoring:
             f"no version of {name!r} held {label!r} before version {held}", hint="name the version: --to"
         )
 
-    def _check_inputs(self, version: TemplateVersion, label: str) -> dict[str, Any]:
+    def _check_inputs(self, version: TemplateVersion, label: str, *, force: bool) -> dict[str, Any]:
         """What a check is given; whether another template has the key is for the store to say, by its index."""
         window, counter = self._window(version.key.reader), self._library.counter
-        return {"lookup": self._lookup, "label": label, "window": window, "counter": counter}
+        inputs = {"lookup": self._lookup, "label": label, "window": window, "counter": counter}
+        return {**inputs, "callers": KeyCallers(self._sent(version), force)}
+
+    def _sent(self, version: TemplateVersion) -> dict[str, frozenset[str]]:
+        """Who called this key of late, by the version that answered: they are known to send what that one requires."""
+        callers: dict[str, frozenset[str]] = {}
+        for name, number, calls in LogStore(self._library.db).answered(version.key.use_case, days=CALLERS_DAYS):
+            before = self._lookup(name, number)
+            if before is not None and before.key == version.key:
+                callers[f"who had {count_of(calls, 'answer')} of {name}@{number}"] = required(before)
+        return callers
 
     def _window(self, key: str | None) -> int | None:
         return next((row.context_window for row in self._models.named((key,)) if row.is_active), None)

@@ -44,7 +44,7 @@ COMMANDS = [
     template render {NAME} --value subject=x
     template render {ASKED} --value subject=x
     template new fresh --use-case chat --text hi
-    template publish {NAME}
+    template publish {NAME} --force
     template label {NAME}
     template rollback {NAME}
     template export

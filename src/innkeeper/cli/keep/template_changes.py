@@ -194,29 +194,42 @@ def _tell_same(latest: TemplateVersion, *, as_json: bool) -> None:
 @click.option("--label", "held", default="production", show_default=True, help="The label to set.")
 @click.option("--why", default="", help="The reason, for the history.")
 @click.option("--dry-run", is_flag=True, help="Validate and report what would happen without changing anything.")
+@click.option("--force", is_flag=True, help="Publish also what recorded callers of the key would fail with.")
 @who_option
 @database_options
 def publish(
-    name: str, url: str | None, *, version: int | None, held: str, why: str, dry_run: bool, who: str, as_json: bool
+    name: str,
+    url: str | None,
+    *,
+    version: int | None,
+    held: str,
+    why: str,
+    dry_run: bool,
+    force: bool,
+    who: str,
+    as_json: bool,
 ) -> None:
-    """Check a version of the template NAME and move the label to it. Every process answers with it within two seconds."""
+    """Check a version of the template NAME and move the label to it. Every process answers with it within two seconds.
+
+    It must require no variable that callers of its key do not send, and read each that they have to send.
+    """
     with opened(url) as library:
         if dry_run:
-            _would_publish(library, name, version, held, as_json=as_json)
+            _would_publish(library, name, version, held, force=force, as_json=as_json)
             return
-        moved = library.authoring.publish(name, version, label=held, who=who, why=why)
-        problems = library.authoring.validate(library.authoring.get(name, label=held), held)
+        moved = library.authoring.publish(name, version, label=held, who=who, why=why, force=force)
+        problems = library.authoring.validate(library.authoring.get(name, label=held), held, force=True)
     for problem in problems:
         click.echo(f"{problem.severity.value}: {problem}\n  hint: {problem.hint}", err=True)
     _tell_move(moved, as_json=as_json)
 
 
-def _would_publish(library: Library, name: str, version: int | None, held: str, *, as_json: bool) -> None:
+def _would_publish(library: Library, name: str, version: int | None, held: str, *, force: bool, as_json: bool) -> None:
     from innkeeper.library.errors import InvalidTemplateError
     from innkeeper.library.templates.publish import Severity
 
     candidate = library.authoring.get(name, version=version)
-    problems = library.authoring.validate(candidate, held)
+    problems = library.authoring.validate(candidate, held, force=force)
     now = library.authoring.store.labels(name).get(held)
     errors = [problem for problem in problems if problem.severity is Severity.ERROR]
     if errors:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, func, insert, select
 
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.queries import shifted
@@ -69,6 +69,19 @@ class LogStore:
         query = select(*columns).where(enhancement_logs.c.created_at > since)
         with self.db.reading() as connection:
             return connection.execute(query.order_by(enhancement_logs.c.id.desc()).limit(limit)).all()
+
+    def answered(self, use_case: str, *, days: int) -> Sequence[Any]:
+        """The template versions that answered a use case in the last days: each name and number, with how often."""
+        columns = enhancement_logs.c
+        names = (columns.template_name, columns.template_version)
+        query = select(*names, func.count()).where(
+            columns.created_at > since_moment(f"{days} days", datetime.fromisoformat(self.db.now())),
+            columns.use_case == use_case,
+            columns.status.in_(("ok", "degraded")),
+            columns.template_version.is_not(None),
+        )
+        with self.db.reading() as connection:
+            return connection.execute(query.group_by(*names)).all()
 
     def insert(self, connection: Connection, row: Mapping[str, Any]) -> int:
         """Add a row to ``enhancement_logs`` in somebody's transaction; returns its id. Raises `FieldError`, `UsageError`."""

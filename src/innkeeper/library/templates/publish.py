@@ -23,6 +23,7 @@ from innkeeper.library.templates.postprocessing import PostProcessing
 from innkeeper.library.templates.template import OPERATOR, PARTIAL, PRODUCTION, Labelled, TemplateVersion, Variable
 from innkeeper.macros.engine.errors import MacroError, where_in
 from innkeeper.macros.mustache import Included, Node, Section, VariableTag, parse, uses
+from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import InnkeeperError, LimitError, Where
 from innkeeper.prompt.run.state import TokenCounter
 
@@ -46,6 +47,16 @@ class TemplateProblem(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         """``place: message (code)``."""
         return f"{self.where.before(self.message) if self.where else self.message} ({self.code})"
+
+
+class KeyCallers(msgspec.Struct, frozen=True):
+    """Who calls a key: in words, with the variables that they are known to send (``sent``).
+
+    What a template requires beyond that is an error, as is what it does not read; with ``force`` a warning.
+    """
+
+    sent: Mapping[str, frozenset[str]] = EMPTY
+    force: bool = False
 
 
 class TokenEstimate(msgspec.Struct, frozen=True):
@@ -79,6 +90,7 @@ def problems_of(
     label: str = PRODUCTION,
     window: int | None = None,
     counter: TokenCounter | None = None,
+    callers: KeyCallers | None = None,
 ) -> tuple[TemplateProblem, ...]:
     """Everything that is wrong with a version, were it to hold a label.
 
@@ -90,8 +102,10 @@ def problems_of(
         window: the context window of the model that reads it, in tokens: with the variables at their caps and the answer at
             its full length it must fit. Not looked at where left out.
         counter: counts tokens; the default counter where left out.
+        callers: who calls its key.
     """
-    problems = [*_facts(version), *_names(version), *_unsupplied(version), *_ambiguities(version, holders, label)]
+    unfit = _unfit(version, callers or KeyCallers())
+    problems = [*_facts(version), *_names(version), *unfit, *_ambiguities(version, holders, label)]
     try:
         program = compose(version, lookup)
         problems += _usage(version, program)
@@ -164,15 +178,26 @@ SUPPLIED: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
 """The values that the service's own tasks always give to templates of a use case; for other use cases rows decide."""
 
 
-def _unsupplied(version: TemplateVersion) -> Iterator[TemplateProblem]:
-    """The variables that the service's own task leaves without a value: it would fail with this template."""
-    use_case = version.key.use_case
-    for variable in version.variables if use_case in SUPPLIED else ():
-        is_needed = variable.required and variable.default is None and variable.source != OPERATOR
-        if is_needed and variable.name not in SUPPLIED[use_case]:
-            message = f"the task {use_case} gives {variable.name} no value, and would fail with this template"
-            hint = "give it a default, do not require it, or choose a use case of your own"
-            yield TemplateProblem("unsupplied", message, Severity.WARNING, hint=hint)
+def required(version: TemplateVersion) -> frozenset[str]:
+    """The variables that a caller has to send."""
+    needed = (var for var in version.variables if var.required and var.default is None and var.source != OPERATOR)
+    return frozenset(variable.name for variable in needed)
+
+
+def _unfit(version: TemplateVersion, callers: KeyCallers) -> Iterator[TemplateProblem]:
+    """What those who call this key do not send and would fail by, and what they would send in vain."""
+    severity = Severity.WARNING if callers.force else Severity.ERROR
+    use_case, declared = version.key.use_case, {variable.name for variable in version.variables}
+    own = {f"the task {use_case}": SUPPLIED[use_case]} if use_case in SUPPLIED else {}
+    for who, sent in {**own, **callers.sent}.items():
+        for name in sorted(required(version) - sent):
+            message = f"{who} gives {name} no value, and would fail with this template"
+            hint = "give it a default, do not require it, choose a use case of your own, or publish with --force"
+            yield TemplateProblem("unsupplied", message, severity, hint=hint)
+    for who, sent in callers.sent.items():
+        for name in sorted(sent - declared):
+            message = f"{who} gives {name} a value, which this template does not read"
+            yield TemplateProblem("unread", message, severity, hint="declare it, or publish with --force")
 
 
 def _ambiguities(version: TemplateVersion, holders: Iterable[Labelled], label: str) -> Iterator[TemplateProblem]:
