@@ -197,8 +197,14 @@ def _ports() -> Iterator[Variation]:
     texts = [
         {"role": "user", "content": text} for text in ("The reef is near.", "Fog.", "Wind.", "Rain.", "Sun.", "Hail.")
     ]
-    searched = {"history": texts, "settings": {"vectors": {"enabled_chats": True, "protect": 1, "query": 1}}}
-    picture = {"history": [{"role": "user", "content": "", "attachments": [{"kind": "image", "url": "a.png"}]}]}
+    passages = {"extensions": {"risuai": {"additionalText": "The reef is red.\n\nRain is cold."}}}
+    searched = {
+        "history": texts,
+        "settings": {"vectors": {"enabled_chats": True, "protect": 1, "query": 1}},
+        "character": {"spec": "chara_card_v2", "spec_version": "2.0", "data": {**CARD_DATA, **passages}},
+    }
+    attached = [{"kind": "image", "url": "a.png"}]
+    picture = {"history": [{"role": "user", "content": "{{inlay::a.png}}", "attachments": attached}]}
     counter = _Letters()
     for name, port, before in (
         ("token_counter", counter, LONG),
@@ -302,7 +308,10 @@ def _metadata() -> Iterator[Variation]:
 
 _OF_CARDS: Final[Mapping[str, Any]] = {
     "book": book(ENTRY),
-    "assets": [{"type": "icon", "uri": "https://a.example/a.png", "name": "main", "ext": "png"}],
+    "assets": [
+        {"type": kind, "uri": "https://a.example/a.png", "name": "main", "ext": "png"}
+        for kind in ("icon", "x-risu-asset")
+    ],
     "creation_date": 1.0,
     "modification_date": 1.0,
     "creator_notes_multilingual": {"de": MARK},
@@ -350,6 +359,7 @@ def _cards() -> Iterator[Variation]:
 
 
 _AROUND_CARDS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "assets": {"message": "{{assetlist}}"},
     "alternate_greetings": {"greeting": 1},
     "creator_notes": {"message": "{{charCreatorNotes}}"},
     "character_version": {"message": "{{charVersion}}"},

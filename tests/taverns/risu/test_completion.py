@@ -19,6 +19,7 @@ CASES: list[tuple[str, list[tuple[str, str]], str]] = [
     ("llama2", [("system", "s")], ""),
     ("chatml", [("user", " a ")], "<|im_start|>user\n a <|im_end|>\n<|im_start|>assistant\n"),
     ("gemma", [("user", " a ")], "<start_of_turn>user\na<end_of_turn>\n<start_of_turn>model\n"),
+    ("gemma", TURNS[:2], "<start_of_turn>user\nSystem: S\n U1<end_of_turn>\n<start_of_turn>model\n"),
     ("mistral", [("assistant", "a"), ("assistant", "b")], " [INST]  [/INST] a\nb "),
     ("vicuna", [("tool", "x"), ("user", "a")], "questions.\n\nUSER: a\nASSISTANT:"),
     ("alpaca", [], "request.\n\n### Response:\n"),
@@ -41,11 +42,11 @@ def test_names_and_going_on() -> None:
     assert completion_text(messages, "plain", name="Ann", goes_on=True) == "Ben: a\n\nb"
 
 
-@pytest.mark.parametrize("turns", [TURNS, [("assistant", "a")], [("user", "a"), ("user", "b")]])
+@pytest.mark.parametrize("turns", [[("assistant", "a")], [("user", "a"), ("user", "b")]])
 def test_roles_that_a_template_refuses(turns: list[tuple[str, str]]) -> None:
-    """Gemma's takes the user and the assistant by turns."""
+    """That of Llama 2 takes the user and the assistant by turns."""
     with pytest.raises(UsageError, match="take turns"):
-        completion_text([Message(*turn) for turn in turns], "gemma")
+        completion_text([Message(*turn) for turn in turns], "llama2")
 
 
 def test_a_template_that_is_none() -> None:

@@ -170,7 +170,23 @@ def test_assets_that_the_model_may_show() -> None:
         "prebuiltAssetExclude": ["2"],
     }
     card = {"type": "plain", "type2": "normal", "text": "{{chardisplayasset}}", "role": "user"}
-    assert texts(built(char, {"promptTemplate": [card]})) == ['["lamp"]']
+    shown = '["lamp"]', "[To show a picture, write {{img::NAME}} with one of these names: lamp]"
+    assert texts(built(char, {"promptTemplate": [card]})) == [*shown]
+
+
+def test_assets_of_a_card() -> None:
+    """Those of V3 by their types, and those of RisuAI's own extension."""
+    data = {
+        "name": "Ann",
+        "assets": [{"type": kind, "uri": "u", "name": kind[:3]} for kind in ("emotion", "x-risu-asset", "icon")],
+    }
+    own = {
+        "name": "Ann",
+        "extensions": {"risuai": {"emotions": [["joy", "u"]], "additionalAssets": [["map", "u", "png"]]}},
+    }
+    for fields, expected in ((data, '["emo"]["x-r"]'), (own, '["joy"]["map"]')):
+        card = {"spec": "chara_card_v3", "spec_version": "3.0", "data": fields}
+        assert risu.build(character=card, message="{{emotionlist}}{{assetlist}}").messages[-1].content == expected
 
 
 def test_a_preset_without_prompts_has_the_usual_order() -> None:

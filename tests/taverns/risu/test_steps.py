@@ -144,3 +144,14 @@ def test_a_model_has_two_names(name: str) -> None:
     assert accounting(plan).tokenizer == "o200k_base"
     assert accounting(plan).window == 128_000
     assert not [note for note in plan.notes if "no model" in note.message or "not known" in note.message]
+
+
+def test_a_body_for_gemini() -> None:
+    """The system apart, and the options under Google's names."""
+    preset = {"mainPrompt": "Be {{char}}.", "temperature": 90, "maxResponse": 40}
+    body = risu.request_body(
+        risu.build(character="Mara", message="x", model="gemini-2.0-flash", preset=preset), "gemini-2.0-flash"
+    )
+    assert body["systemInstruction"]["parts"][0]["text"].startswith("Be Mara.")
+    assert body["contents"] == [{"role": "user", "parts": [{"text": "x"}]}]
+    assert body["generationConfig"] == {"maxOutputTokens": 40, "temperature": 0.9}

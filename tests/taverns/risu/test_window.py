@@ -95,7 +95,8 @@ def test_biases_of_tokens() -> None:
     biases = [["Hello", -101], ["[[7]]", 5], ["\\n", 1], ["x", "y"], 3]
     own: dict[str, object] = {"database": {"bias": biases}, "character": {"bias": [["{{char}}", 2]]}}
     plan = risu.build(character="Ann", message="Hi", model="gpt4o", settings={"risu": own})
-    assert plan.options["logit_bias"] == {"13225": -100, "7": 5, "198": 1, "27411": 2}
+    others = dict.fromkeys(("24912", "32949", "40617"), -100)  # hello, with a blank before it and without
+    assert plan.options["logit_bias"] == {"13225": -100, "7": 5, "198": 1, "27411": 2, **others}
     other = risu.build(character="Ann", message="Hi", model="nobody", settings={"risu": own})
     assert other.options["logit_bias"] == {"7": 5}
     assert any("tokens of nobody are not known" in note.message for note in other.notes)

@@ -14,6 +14,7 @@ from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import LimitError
+from innkeeper.taverns.risu.inlays import TAG
 from innkeeper.taverns.risu.inputs import RisuInputs
 from innkeeper.taverns.risu.line import (
     EXAMPLE_MEMO,
@@ -34,7 +35,6 @@ from innkeeper.text.javascript.values import strip, strip_start
 NEW_CHAT: Final = "[Start a new chat]"
 UNKNOWN_SPEAKER: Final = "Unknown Character"
 GROUP_TEMPLATE: Final = "<{{char}}'s Message>\n{{slot}}\n</{{char}}'s Message>"
-_INLAYS: Final = re.compile(r"\{\{(?:inlay|inlayed|inlayeddata)::")
 _ASSET_PROMPTS: Final = re.compile(r"\{\{asset_?prompt::", re.IGNORECASE)
 _ROLE: Final = {"char": "assistant"}
 _ROLES: Final = ("user", "assistant", "system")
@@ -200,7 +200,7 @@ def _message_line(inputs: RisuInputs, message: RisuMessage, index: int, count: i
     if edited.stored is not None and message.id is not None:
         inputs.rewrites[message.id] = edited.stored
     if "{{" in text:
-        text = without_tags(without_tags(text, _INLAYS), _ASSET_PROMPTS)
+        text = without_tags(without_tags(text, TAG), _ASSET_PROMPTS)
     name = _label(inputs, message)
     if name is not None:
         template = inputs.expand(inputs.db.group_template or GROUP_TEMPLATE, char=name)

@@ -18,8 +18,8 @@ _SAME_NAMES: Final = (
 _EXTENSIONS: Final[Mapping[str, str]] = {"customScripts": "customscript", **{name: name for name in _SAME_NAMES}}
 """What a card has for RisuAI (``extensions.risuai``), and what a character calls it."""
 
-UNREAD: Final = ("additionalText", "prebuiltAssetCommand")
-"""What of it no prompt here depends on: passages that are searched for, a list of the card's pictures."""
+_ASSETS: Final = "x-risu-asset"
+"""The type of those assets of a card that are neither its icons nor its emotions."""
 
 
 def stored_character(card: Character) -> dict[str, Any]:
@@ -39,6 +39,8 @@ def stored_character(card: Character) -> dict[str, Any]:
         "replaceGlobalNote": card.post_history_instructions,
         "postHistoryInstructions": "",
         "chaId": card.name,
+        "emotionImages": _pairs(own.get("emotions")) or _assets(card, "emotion"),
+        "additionalAssets": _pairs(own.get("additionalAssets")) or _assets(card, _ASSETS),
         **{name: own[key] for key, name in _EXTENSIONS.items() if own.get(key) is not None},
     }
     note = card.depth_prompt
@@ -47,6 +49,15 @@ def stored_character(card: Character) -> dict[str, Any]:
     if settings := lore_settings(card.book):
         stored["loreSettings"] = settings
     return stored
+
+
+def _pairs(value: Any) -> list[list[Any]]:
+    """The assets that a card's extension lists, each with its name first."""
+    return [list(item) for item in value if isinstance(item, list | tuple)] if isinstance(value, list | tuple) else []
+
+
+def _assets(card: Character, type_: str) -> list[list[Any]]:
+    return [[asset.name, asset.uri, asset.ext] for asset in card.assets if asset.type == type_]
 
 
 def lore_settings(book: Lorebook | None) -> dict[str, Any]:

@@ -25,7 +25,6 @@ from innkeeper.taverns.assets import Assets, assets_of, raw_of
 from innkeeper.taverns.inputs import note_unread
 from innkeeper.taverns.risu.group import GroupMember, next_speakers
 from innkeeper.taverns.risu.imports import (
-    UNREAD,
     file_kind,
     imported_preset,
     is_risu_preset,
@@ -230,9 +229,6 @@ def _people(
 ) -> tuple[StoredCharacter | None, StoredCharacter, dict[str, str]]:
     """The group, who answers, and the names of all speakers by their ids."""
     card = {} if assets.character is None else stored_character(assets.character)
-    unread = [f"extensions.risuai.{key}" for key, value in card.items() if value and key in UNREAD]
-    if unread:
-        note_unread(state, "character", unread, "the risu tavern has nothing that does it")
     character_fields = {**card, **_objects(own, "character")}
     members = own.get("members") or [stored_character(member.card) for member in assets.members]
     if not members:

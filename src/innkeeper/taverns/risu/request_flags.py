@@ -64,8 +64,17 @@ def logit_biases(
         token = _TOKEN.fullmatch(text)
         ids = [int(token[1])] if token else ids_of(text)
         unknown += [text] if ids is None else []
-        biases |= dict.fromkeys(map(str, ids or ()), max(value, _LEAST_BIAS))
+        others = _spellings(text) if value < _LEAST_BIAS and not token and ids is not None else ()
+        alone = [each[0] for spelling in others if len(each := ids_of(spelling) or ()) == 1]
+        biases |= dict.fromkeys(map(str, [*(ids or ()), *alone]), max(value, _LEAST_BIAS))
     return biases, unknown
+
+
+def _spellings(text: str) -> list[str]:
+    """A text in other letter cases, each with a blank before it and without."""
+    bare = text.strip()
+    forms = dict.fromkeys((bare, bare.lower(), bare.upper(), bare.capitalize()))
+    return [f"{blank}{form}" for form in forms if form for blank in ("", " ")]
 
 
 _TOKEN: Final = re.compile(r"\[\[([0-9]{1,9})\]\]")
@@ -119,6 +128,14 @@ _START: Final = "Start"
 
 _COHERE_ROLES: Final = {"user": "USER", "assistant": "CHATBOT", "system": "SYSTEM"}
 _COHERE_OPTIONS: Final = {"top_k": "k", "top_p": "p"}
+_GOOGLE_OPTIONS: Final = {
+    "max_tokens": "maxOutputTokens",
+    "temperature": "temperature",
+    "top_k": "topK",
+    "top_p": "topP",
+    "presence_penalty": "presencePenalty",
+    "frequency_penalty": "frequencyPenalty",
+}
 _UNKNOWN: Final = RisuModel(
     format="OpenAICompatible", parameters=("temperature", "top_p", "frequency_penalty", "presence_penalty")
 )
@@ -138,6 +155,9 @@ def request_body(plan: Plan, model: str) -> dict[str, Any]:
         return {**body, **{_COHERE_OPTIONS.get(name, name): value for name, value in options.items()}}
     limit = "max_completion_tokens" if "OAICompletionTokens" in known.flags else "max_tokens"
     asked = plan.options.get("max_tokens")
+    if shape is _google:
+        options |= {"max_tokens": asked} if asked else {}
+        return {**body, "generationConfig": {_GOOGLE_OPTIONS[name]: value for name, value in options.items()}}
     return {"model": known.internal or model, **body, **({limit: asked} if asked else {}), **options}
 
 

@@ -31,6 +31,9 @@ _ENGINE: Final = Origin(OriginAsset.ENGINE, "sections")
 THINK_FIRST: Final = "[Before you reply, think about the scene step by step within <Thoughts></Thoughts>.]"
 """The instruction of a chain of thought; RisuAI has words of its own."""
 
+SHOW_ASSETS: Final = "[To show a picture, write {{img::NAME}} with one of these names: "
+"""The instruction on the pictures of a card that asks for it; RisuAI has words of its own."""
+
 GO_ON: Final = "[Continue the last response]"
 MERGING: Final = ("gpt", "claude")
 _MERGING_NAMES: Final = ("openrouter", "reverse_proxy")
@@ -78,13 +81,14 @@ def global_note(inputs: RisuInputs) -> list[PromptLine]:
     return by_role(inputs, text, Origin(OriginAsset.PRESET, "globalNote"), "globalNote")
 
 
-def description(inputs: RisuInputs, lore: Sequence[ActiveLore]) -> list[PromptLine]:
+def description(inputs: RisuInputs, lore: Sequence[ActiveLore], passages: Sequence[str] = ()) -> list[PromptLine]:
     """The character in one message, with lore before and behind it."""
     character = inputs.character
     prefix = inputs.db.description_prefix if inputs.db.prompt_preprocess else ""
     parts = [
         (prefix, Origin(OriginAsset.PRESET, "descriptionPrefix")),
         (character.desc, Origin(OriginAsset.CHARACTER, "description")),
+        *((f"\n\n{passage}", Origin(OriginAsset.CHARACTER, "additionalText")) for passage in passages),
     ]
     if character.personality:
         parts += [(_PERSONALITY, _ENGINE), (character.personality, Origin(OriginAsset.CHARACTER, "personality"))]
@@ -184,3 +188,6 @@ def _instructions(inputs: RisuInputs) -> Iterator[PromptLine]:
         if isinstance(text, str) and text:
             text = text.replace(SLOT, emotions) if character.view_screen == "emotion" else text
             yield line("system", text, Origin(OriginAsset.CHARACTER, "newGenData"), "postEverything")
+    if character.display_assets:
+        text = f"{SHOW_ASSETS}{', '.join(character.display_assets)}]"
+        yield line("system", text, Origin(OriginAsset.CHARACTER, "assets"), "postEverything")

@@ -29,11 +29,13 @@ from innkeeper.taverns.risu.history import (
     triggered,
     typed_messages,
 )
+from innkeeper.taverns.risu.inlays import with_inlays
 from innkeeper.taverns.risu.inputs import RisuInputs, read_inputs
 from innkeeper.taverns.risu.line import TYPED, PromptLine, is_blank, line, trimmed
 from innkeeper.taverns.risu.lore.activation import LoreOutcome, LoreQuery, scan
 from innkeeper.taverns.risu.lore.compiled import compile_lore
 from innkeeper.taverns.risu.lore.ranking import ActiveLore
+from innkeeper.taverns.risu.passages import passages_of
 from innkeeper.taverns.risu.request_flags import flagged, logit_biases, model_of
 from innkeeper.taverns.risu.triggers.run import run_triggers
 from innkeeper.taverns.risu.triggers.state import TriggerInputs
@@ -124,7 +126,7 @@ def _sections(state: State, _config: NoConfig) -> None:
     parts = {} if inputs.template else {name: section(inputs) for name, section in own.items()}
     state.scratch[SECTIONS] = parts | {
         "authornote": sections.authors_note(inputs),
-        "description": sections.description(inputs, lore),
+        "description": sections.description(inputs, lore, passages_of(state, inputs)),
         "lorebook": sections.lorebook(inputs, lore),
         "persona": sections.persona(inputs),
         "postEverything": sections.post_everything(inputs, lore),
@@ -137,7 +139,7 @@ def _history(state: State, _config: NoConfig) -> None:
     if greeting and state.request.greeting is not None:
         state.result.greeting, state.result.greeting_index = greeting[0].content, inputs.chat.fm_index + 1
     started = triggered(inputs, "start", inputs.messages, _counter(state))
-    chat = message_lines(inputs, started.messages)
+    chat = message_lines(inputs, with_inlays(state, started.messages, inputs.model))
     state.scratch[HISTORY] = [*example_lines(inputs), *marker_lines(inputs), *greeting, *chat], started
     if started.stops:
         state.warn("a trigger of the card asks that nothing is sent now")

@@ -121,6 +121,7 @@ class StoredCharacter(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     first_message: str = ""
     alternate_greetings: list[Any] = []
     example_message: str = ""
+    additional_text: str = ""
     system_prompt: str = ""
     replace_global_note: str = ""
     global_lore: list[Any] = []

@@ -24,7 +24,7 @@ INPUTS: Final = InputRules(
         "macro_vars": "CBS has variables of the chat, and those of the application",
         "context": "the risu tavern has nothing that reads it; configurations of steps are its module_configs",
         "locale": "macros write dates in English",
-        **dict.fromkeys(ASKING_PORTS, "the risu tavern has no step that asks it"),
+        **dict.fromkeys(ASKING_PORTS[:2], "the risu tavern has no step that asks it"),
     },
     meta=(),
     settings=frozenset({"risu"}),
@@ -32,7 +32,7 @@ INPUTS: Final = InputRules(
     reads={
         "character": frozenset({
             "name", "nickname", "description", "personality", "scenario", "first_mes", "mes_example", "system_prompt",
-            "post_history_instructions", "alternate_greetings", "book", "extensions.depth_prompt", "extensions.risuai",
+            "post_history_instructions", "alternate_greetings", "book", "assets", "extensions.depth_prompt", "extensions.risuai",
         }),
         "user": frozenset({"name", "description", "personality"}),
         "lorebooks": frozenset({"name", "entries", "scan_depth", "token_budget", "recursive_scanning",
