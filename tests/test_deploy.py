@@ -68,6 +68,23 @@ def test_container_runs_a_command(name: str) -> None:
     parse(COMPOSE["services"][name]["command"])
 
 
+def health_checks() -> dict[str, list[str]]:
+    """Return the command that asks each role whether it is well: the image's, and the compose file's own."""
+    (words,) = re.findall(r"^HEALTHCHECK .*CMD (\[.*\])$", (DEPLOY.parent / "Containerfile").read_text(), re.MULTILINE)
+    own = {name: service.get("healthcheck", {}).get("test") for name, service in COMPOSE["services"].items()}
+    ours = {name: service for name, service in COMPOSE["services"].items() if service["image"] == "innkeeper"}
+    return {name: own[name][1:] if own[name] else json.loads(words) for name in ours}
+
+
+def test_each_role_is_asked_as_what_it_is() -> None:
+    """No container is asked at a port that it has not; each check is a command that exists."""
+    checks = health_checks()
+    assert {name: words[-1] for name, words in checks.items()} == {"serve": "serve", "jobs": "jobs"}
+    for program, *args in checks.values():
+        assert program == "innkeeper"
+        parse(args)
+
+
 def test_image_has_the_parts() -> None:
     """The image installs extras, among them the driver of the database that the compose file names."""
     import tomllib

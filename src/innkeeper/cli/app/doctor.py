@@ -77,19 +77,22 @@ def _integrity(location: str, verdict: str) -> CheckFinding:
     return CheckFinding("failed", f"{location} is damaged: {verdict}", "innkeeper admin restore FILE, from a backup")
 
 
-def _library() -> Iterator[CheckFinding]:
+def library_findings(*, needed: bool = False) -> Iterator[CheckFinding]:
+    """Check the library's database and vault; where it is ``needed``, it must be there, with today's schema."""
     from innkeeper.library.db.connection import find_target
     from innkeeper.library.db.engine import Database, status_of
 
     target = find_target()
     if target.path is not None and not target.path.exists():
-        yield CheckFinding("ok", "there is none yet")
+        yield CheckFinding("failed" if needed else "ok", "there is none yet")
         return
     with Database.open(create=False, upgrade=False, check=False) as db:
         status = status_of(db)
         if not status.up_to_date:
             yield CheckFinding(
-                "warning", f"its schema is {status.schema}, not {status.head}", "innkeeper admin db upgrade"
+                "failed" if needed else "warning",
+                f"its schema is {status.schema}, not {status.head}",
+                "innkeeper admin db upgrade",
             )
         if db.dialect == "sqlite":
             with db.reading() as connection:
@@ -147,7 +150,7 @@ CHECKS: Final[Mapping[str, Check]] = MappingProxyType(
         "config": _config,
         "keys": _keys,
         "log": _log,
-        "library": _library,
+        "library": library_findings,
         "models": _models,
         "ports": _ports,
     }
@@ -175,14 +178,22 @@ def examine(checks: Mapping[str, Check] = CHECKS) -> Iterator[tuple[str, CheckFi
 _SIGNS: Final = {"ok": "ok", "warning": "--", "failed": "!!"}
 
 
-@click.command(epilog=examples("innkeeper doctor", "innkeeper doctor --json"))
+@click.command(epilog=examples("innkeeper doctor", "innkeeper doctor --role serve"))
+@click.option(
+    "--role",
+    type=click.Choice(["serve", "grpc", "worker", "jobs"]),
+    help="Ask the process of this role on this machine whether it is well, and nothing else: for health checks.",
+)
+@click.option("--port", type=click.IntRange(1, 65_535), help="Where it listens (default: as its command does).")
 @json_option
-def doctor(*, as_json: bool) -> int:
+def doctor(*, role: str | None, port: int | None, as_json: bool) -> int:
     """Check settings, keys, log, library, vault, models and ports. Exits with 1 if something is broken.
 
     A line that begins with "--" is of what is missing but not needed, with "!!" of what is to be mended.
     """
-    findings = list(examine())
+    if port is not None and role in {None, "jobs"}:
+        raise click.UsageError("--port is of a --role that listens")
+    findings = list(examine(CHECKS if role is None else _role_checks(role, port)))
     broken = any(finding.state == "failed" for _, finding in findings)
     lines = []
     for name, finding in findings:
@@ -191,3 +202,10 @@ def doctor(*, as_json: bool) -> int:
     facts = {"ok": not broken, "findings": [{"check": name, **finding._asdict()} for name, finding in findings]}
     print_result(facts, "\n".join(lines), as_json=as_json)
     return int(broken)
+
+
+def _role_checks(name: str, port: int | None) -> dict[str, Check]:
+    from innkeeper.cli.app.roles import ROLES
+
+    role = ROLES[name]
+    return {name: lambda: role.check(port or role.port)}
