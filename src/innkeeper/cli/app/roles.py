@@ -47,14 +47,19 @@ def _jobs(_port: int) -> Iterator[CheckFinding]:
     yield from library_findings(needed=True)
 
 
-class Role(NamedTuple):
+class ProcessRole(NamedTuple):
     """How a role is checked, and at which port, where it has one and nothing else is said."""
 
     check: Callable[[int], Iterator[CheckFinding]]
     port: int = 0
 
 
-ROLES: Final[Mapping[str, Role]] = MappingProxyType(
-    {"serve": Role(_http, 8050), "grpc": Role(_grpc, 8051), "worker": Role(_http, 7861), "jobs": Role(_jobs)}
+ROLES: Final[Mapping[str, ProcessRole]] = MappingProxyType(
+    {
+        "serve": ProcessRole(_http, 8050),
+        "grpc": ProcessRole(_grpc, 8051),
+        "worker": ProcessRole(_http, 7861),
+        "jobs": ProcessRole(_jobs),
+    }
 )
 """All roles by name: `innkeeper serve`, its gRPC port, `admin worker run`, `admin job run`."""
