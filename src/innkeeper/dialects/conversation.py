@@ -148,7 +148,7 @@ def converse(messages: Sequence[Message], options: Mapping[str, Any], rules: Rul
         system = tuple(_with_legal_media(turn, frozenset(), report) for turn in system)
     if style.repair and not rules.blank:
         turns = _without_blank(turns, report)
-    if not rules.prefill and turns and turns[-1].role == ASSISTANT and not turns[-1].calls:
+    if not rules.prefill and turns and turns[-1].role == ASSISTANT and turns[-1].text and not turns[-1].calls:
         report.loss("the last assistant message is sent as finished, not to be continued", turns[-1].index)
     return TurnSequence(system, turns, style)
 

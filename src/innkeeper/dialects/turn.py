@@ -177,7 +177,7 @@ def _calls(raw_calls: Any, index: int, report: Report) -> tuple[ToolCall, ...]:
 
 
 def _call(raw: Any, index: int, call_index: int, report: Report) -> ToolCall | None:
-    body = raw.get("function", raw) if isinstance(raw, (dict, Mapping)) else None
+    body = raw.get("function", raw.get("custom", raw)) if isinstance(raw, (dict, Mapping)) else None
     name = body.get("name") if isinstance(body, (dict, Mapping)) else None
     if body is None or not isinstance(name, str) or not name:
         report.loss(f"tool call {call_index} has no name and was left out", index)

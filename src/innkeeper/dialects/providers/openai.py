@@ -200,6 +200,8 @@ class OpenAI(BaseDialect):
             return {"id": call.id, "type": "function", "function": function}
         raw: dict[str, Any] = jsonable(call.raw)
         others = {key: value for key, value in raw.items() if key not in _SPELLED}
+        if "custom" in raw and "function" not in raw:
+            return {**others, "id": call.id, "type": "custom", "custom": raw["custom"]}
         return {**others, "id": call.id, "type": "function", "function": function}
 
 

@@ -79,6 +79,8 @@ class Reading(ABC):
     What has no event of its own is an `OtherOutput`, or a fact of `Started`; only what `Adapter.ignored` names is passed over.
     """
 
+    protocol: ClassVar[str] = ""
+    """The adapter's name, where a surface speaks its protocol too."""
     finished: bool = False
     """Whether the provider has said that the answer is whole."""
     has_message: bool = False
@@ -121,7 +123,9 @@ class Reading(ABC):
         if not facts and answer_id in (None, before.id) and model in (None, before.model):
             return
         new = FrozenDict({name: fact for name, fact in facts.items() if before.facts.get(name) != fact})
-        now = Started(id=text(answer_id) or before.id, model=text(model) or before.model, facts=new)
+        now = Started(
+            id=text(answer_id) or before.id, model=text(model) or before.model, facts=new, protocol=self.protocol
+        )
         if new or (now.id, now.model) != (before.id, before.model):
             self._reported = Started(id=now.id, model=now.model, facts=FrozenDict({**before.facts, **new}))
             yield now

@@ -12,7 +12,17 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from innkeeper.inference.adapters.adapter import Adapter, Reading, arguments_text, count, mapping, mappings, text, total
+from innkeeper.inference.adapters.adapter import (
+    Adapter,
+    Reading,
+    arguments_text,
+    count,
+    mapping,
+    mappings,
+    others,
+    text,
+    total,
+)
 from innkeeper.inference.errors import DecodeError
 from innkeeper.inference.response.events import (
     CallDelta,
@@ -56,10 +66,13 @@ _TOP: Final = AnthropicMessages.ignored | {"id", "model", "content", "stop_reaso
 
 
 class _MessagesReading(Reading):
+    protocol = AnthropicMessages.name
+
     def __init__(self) -> None:
         self._block: dict[str, Any] = {}
         self._json: list[str] = []
         self._usage: dict[str, Any] = {}
+        self._calls: dict[str, FrozenDict] = {}
         self._spoke = False
 
     def whole(self, body: _Data) -> _Events:
@@ -124,6 +137,9 @@ class _MessagesReading(Reading):
             case "redacted_thinking":
                 yield ReasoningDelta(signature=text(block.get("data")), redacted=True, new=True)
             case "tool_use":
+                if rest := others(block, _CALL):
+                    self._calls[text(block.get("id"))] = rest
+                    yield from self.started(facts=FrozenDict({"items": FrozenDict(self._calls)}))
                 yield CallDelta(index=index, call_id=text(block.get("id")), name=text(block.get("name")))
 
     def _more(self, delta: _Data, index: int) -> _Events:
@@ -141,8 +157,12 @@ class _MessagesReading(Reading):
                 self._json.append(more)
                 if more and self._block.get("type") == "tool_use":
                     yield CallDelta(index=index, arguments=more)
-            case _:
+            case _ if text(self._block.get("type")) in _EVENTS:
                 yield OtherOutput(item=freeze(delta))
+            case _:
+                fields = [(name, self._block.get(name), more) for name, more in delta.items() if name != "type"]
+                grows = {name: isinstance(was, str) and isinstance(more, str) for name, was, more in fields}
+                self._block |= {name: was + more if grows[name] else more for name, was, more in fields}
 
     def _stop(self, index: int) -> _Events:
         block, self._block = self._block, {}
@@ -154,6 +174,7 @@ class _MessagesReading(Reading):
             yield OtherOutput(item=freeze({**block, **read}))
 
 
+_CALL: Final = frozenset({"type", "id", "name", "input"})
 _EVENTS: Final = frozenset({"text", "thinking", "redacted_thinking", "tool_use"})
 _MESSAGE_DELTA: Final = _TOP | {"delta"}
 

@@ -80,6 +80,8 @@ _DELTA: Final = OpenAIChat.ignored | {
 class ChatReading(Reading):
     """Reads one chat completion."""
 
+    protocol = OpenAIChat.name
+
     def __init__(self) -> None:
         self._indexes: dict[str, int] = {}
         self._ids: dict[Any, str] = {}
@@ -161,6 +163,7 @@ class ChatReading(Reading):
             name=name,
             arguments=arguments,
             signature=text(call.get("signature")) or text(google.get("thought_signature")) or None,
+            custom="custom" in call,
         )
 
     def _index(self, call: Mapping[str, Any], position: int, name: str) -> int:

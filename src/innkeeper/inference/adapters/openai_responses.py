@@ -75,6 +75,8 @@ class _Item:
 
 
 class _ResponsesReading(Reading):
+    protocol = OpenAIResponses.name
+
     def __init__(self) -> None:
         self._items: dict[int, _Item] = {}
         self._facts: dict[str, FrozenDict] = {}
@@ -178,7 +180,11 @@ class _ResponsesReading(Reading):
         if not known.begun:
             known.begun = True
             yield CallDelta(
-                index=index, call_id=text(item.get("call_id")), name=text(item.get("name")), item_id=known.id
+                index=index,
+                call_id=text(item.get("call_id")),
+                name=text(item.get("name")),
+                item_id=known.id,
+                custom=item.get("type") == "custom_tool_call",
             )
         written = arguments_text(item.get("arguments", item.get("input")))
         yield from self._text(index, "arguments", 0, written)

@@ -190,6 +190,7 @@ class ChatRecording(ChatReading):
 _TEXTS: Final = ("content", "reasoning", "reasoning_content", "refusal")
 _APART: Final = frozenset({"object", "choices", "usage", "obfuscation"})
 _DELTA: Final = frozenset({*_TEXTS, "role", "tool_calls", "function_call"})
+_CALL: Final = frozenset({"index", "id", "type", "function", "custom"})
 _CHOICE: Final = frozenset({"index", "delta", "message", "finish_reason", "logprobs"})
 
 
@@ -239,9 +240,14 @@ class _Choice:
             self.at_once.add(key)
         call = self.calls.setdefault(key, {"id": "", "type": "function", "function": {"name": "", "arguments": ""}})
         call["id"] = call["id"] or piece.get("id") or ""
-        call |= {name: value for name, value in piece.items() if name not in {"index", "id", "type", "function"}}
+        call |= {name: value for name, value in piece.items() if name not in _CALL}
         if isinstance(piece.get("function"), Mapping):
             _grow(call["function"], piece["function"])
+        if isinstance(custom := piece.get("custom"), Mapping):
+            call.pop("function", None)
+            call["type"], written = "custom", call.setdefault("custom", {"name": "", "input": ""})
+            written["name"] = written["name"] or custom.get("name") or ""
+            written["input"] += text_of(custom.get("input"))
 
     def _numbered(self, piece: Mapping[str, Any], index: int) -> int:
         """The number of a call: of two that begin under one number the second gets a new one."""

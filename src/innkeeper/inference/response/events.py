@@ -16,11 +16,15 @@ from innkeeper.prompt.data import EMPTY, FrozenDict
 
 
 class Started(msgspec.Struct, frozen=True, kw_only=True):
-    """What the provider says of itself: its ``id`` for the answer, the ``model`` that answers. May come more than once."""
+    """What the provider says of itself: its ``id`` for the answer, the ``model`` that answers. May come more than once.
+
+    ``protocol`` is the adapter's name, in whose words the facts are, and notes to a text and items without a type here.
+    """
 
     id: str | None = None
     model: str | None = None
     facts: FrozenDict = EMPTY
+    protocol: str = ""
 
 
 class TextDelta(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +67,10 @@ class ReasoningDelta(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CallDelta(msgspec.Struct, frozen=True, kw_only=True):
-    """More of the call of a tool: ``arguments`` is the text to add. The first of an ``index`` has its id and its name."""
+    """More of the call of a tool: ``arguments`` is the text to add. The first of an ``index`` has its id and its name.
+
+    ``custom``: the tool takes a text, not JSON.
+    """
 
     index: int
     call_id: str = ""
@@ -71,6 +78,7 @@ class CallDelta(msgspec.Struct, frozen=True, kw_only=True):
     arguments: str = ""
     signature: str | None = None
     item_id: str = ""
+    custom: bool = False
 
 
 class OtherOutput(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, Final
 
@@ -106,8 +106,10 @@ class _ToolCall:
         self.name = ""
         self.arguments: list[str] = []
         self.signature: str | None = None
+        self.custom = False
 
     def take(self, delta: CallDelta) -> None:
+        self.custom = self.custom or delta.custom
         self.call_id = self.call_id or delta.call_id
         self.name = self.name or delta.name
         self.signature = self.signature or delta.signature
@@ -121,6 +123,7 @@ class _ToolCall:
             arguments=whole_text("".join(self.arguments)),
             status=status,
             signature=self.signature,
+            custom=self.custom,
         )
 
 
@@ -152,6 +155,7 @@ class ResponseFold:
         self._sent = sent
         self.usage: Usage | None = None
         self.finish: FinishReason | None = None
+        self.protocol = ""
         self.left_out = 0
         self._word = ""
         self._facts: dict[str, Any] = {}
@@ -177,6 +181,11 @@ class ResponseFold:
                 self.finish, self._word = reason, word
             case Started():
                 self._start(event)
+
+    @property
+    def provider(self) -> Mapping[str, Any]:
+        """What the provider has said about itself so far."""
+        return self._facts
 
     @property
     def count(self) -> int:
@@ -221,6 +230,7 @@ class ResponseFold:
             error=error,
             echo=self.echo,
             provider=FrozenDict({**self._facts, **word}),
+            protocol=self.protocol,
             sent_tokens=0 if self.usage is not None and self.usage.tells_both else self._sent_tokens,
         )
 
@@ -259,6 +269,7 @@ class ResponseFold:
         call.take(delta)
 
     def _start(self, event: Started) -> None:
+        self.protocol = event.protocol or self.protocol
         names = {"id": event.id, "model": event.model}
         self._facts |= {name: value for name, value in names.items() if value is not None} | dict(event.facts)
 

@@ -97,7 +97,10 @@ class MessageItem(msgspec.Struct, frozen=True, kw_only=True, tag="message"):
 
 
 class CallItem(msgspec.Struct, frozen=True, kw_only=True, tag="function_call"):
-    """A call of a tool. ``arguments`` is the text that the model wrote, JSON or not. ``signature`` goes back with it."""
+    """A call of a tool. ``arguments`` is the text that the model wrote, JSON or not. ``signature`` goes back with it.
+
+    ``custom``: the tool takes a text.
+    """
 
     id: str
     call_id: str
@@ -105,6 +108,7 @@ class CallItem(msgspec.Struct, frozen=True, kw_only=True, tag="function_call"):
     arguments: str = ""
     status: Status = "completed"
     signature: str | None = None
+    custom: bool = False
 
 
 class ReasoningItem(msgspec.Struct, frozen=True, kw_only=True, tag="reasoning"):
@@ -142,7 +146,8 @@ class ModelResponse(msgspec.Struct, frozen=True, kw_only=True):
 
     ``model`` is the name that was asked for. ``finish`` is why the model ended, None where the provider does not say. ``echo``
     is what the request said, under Responses' names. ``provider`` is what the provider said about itself: ``id``, ``model``,
-    ``finish_reason`` in its own words, and further facts such as a price. ``sent_tokens`` is about what the body
+    ``finish_reason`` in its own words, and further facts such as a price. ``protocol`` is the adapter's name, in whose
+    words that is. ``sent_tokens`` is about what the body
     had that asked, where the provider does not tell (`body_tokens`).
     """
 
@@ -156,6 +161,7 @@ class ModelResponse(msgspec.Struct, frozen=True, kw_only=True):
     error: ResponseError | None = None
     echo: FrozenDict = EMPTY
     provider: FrozenDict = EMPTY
+    protocol: str = ""
     sent_tokens: int = 0
 
     @property
@@ -248,9 +254,9 @@ def item_dict(item: OutputItem) -> dict[str, Any]:
         content = [part_dict(part) for part in item.content]
         return {"id": item.id, "type": "message", "role": item.role, "status": item.status, "content": content}
     if isinstance(item, CallItem):
-        facts = {"id": item.id, "type": "function_call", "call_id": item.call_id, "name": item.name}
-        signed = {} if item.signature is None else {"signature": item.signature}
-        return {**facts, "arguments": item.arguments, "status": item.status, **signed}
+        kind, written = ("custom_tool_call", "input") if item.custom else ("function_call", "arguments")
+        facts = {"id": item.id, "type": kind, "call_id": item.call_id, "name": item.name, written: item.arguments}
+        return {**facts, "status": item.status, **({} if item.signature is None else {"signature": item.signature})}
     if isinstance(item, ReasoningItem):
         thoughts = (
             {"content": [{"type": "reasoning_text", "text": text} for text in item.content]} if item.content else {}

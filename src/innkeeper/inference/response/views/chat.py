@@ -12,6 +12,7 @@ from typing import Any, Final
 from innkeeper.inference.response.events import (
     CallDelta,
     ModelEvent,
+    OtherOutput,
     ReasoningDelta,
     RefusalDelta,
     TextDelta,
@@ -35,10 +36,16 @@ from innkeeper.inference.response.views.view import (
     bare_id,
     noted,
     others,
+    own_facts,
     plain,
 )
+from innkeeper.prompt.data import FrozenDict
+
+PROTOCOL: Final = "openai-chat"
+"""The adapter whose answers are in this surface's own words: of those nothing is left out."""
 
 _IMAGES: Final = frozenset({"image_url"})
+_OWN: Final = _IMAGES | {"audio"}
 DONE: Final = ServerEvent("[DONE]")
 _FINISH: Final[Mapping[FinishReason, str]] = {"refusal": "stop"}
 
@@ -55,10 +62,10 @@ class ChatView(View):
         }
         calls = [call_dict(call) for call in response.calls]
         thoughts = {"reasoning_content": response.reasoning} if response.reasoning else {}
-        message |= {**thoughts, **({"tool_calls": calls} if calls else {}), **_at_the_end(response)}
+        message |= {**thoughts, **({"tool_calls": calls} if calls else {}), **_at_the_end(response), **_sound(response)}
         logprobs = _logprobs(response)
         choice = {"index": 0, "message": message, "logprobs": logprobs, "finish_reason": finish_reason(response)}
-        body = {**_head(response, "chat.completion"), "choices": [choice], "usage": wire_usage(response.usage)}
+        body = {**_head(response, "chat.completion"), "choices": [choice], "usage": _usage(response)}
         return noted(body, self.left_out(response))
 
     def stream(self, fold: ResponseFold, *, include_usage: bool = False) -> StreamView:
@@ -67,7 +74,7 @@ class ChatView(View):
 
     def left_out(self, response: ModelResponse) -> list[str]:
         """Items of kinds that chat completions do not have."""
-        return others(response, _IMAGES)
+        return others(response, _OWN if response.protocol == PROTOCOL else _IMAGES)
 
 
 CHAT: Final = ChatView()
@@ -96,6 +103,8 @@ class _Chunks(StreamView):
             return [self._chunk({"refusal": event.text})]
         if isinstance(event, ReasoningDelta):
             return self._thought(event, begins=self.fold.count > before)
+        if isinstance(event, OtherOutput) and self.fold.protocol == PROTOCOL and event.item.get("type") == "audio":
+            return [self._chunk({"audio": _audio(event.item)})]
         return self._call(event) if isinstance(event, CallDelta) else []
 
     def end(self) -> list[ServerEvent]:
@@ -106,7 +115,7 @@ class _Chunks(StreamView):
         events = [self._chunk(last)] if last else []
         events.append(ServerEvent(noted(head, CHAT.left_out(response))))
         if self._usage:
-            usage: dict[str, Any] = {"choices": [], "usage": wire_usage(response.usage)}
+            usage: dict[str, Any] = {"choices": [], "usage": _usage(response)}
             events.append(ServerEvent({**_head(response, _CHUNK), **usage}))
         return [*events, DONE]
 
@@ -126,7 +135,8 @@ class _Chunks(StreamView):
             return []
         first = event.index not in self._calls
         index = self._calls.setdefault(event.index, len(self._calls))
-        piece = call_dict(call) if first else {"function": {"arguments": event.arguments}, **_signed(event.signature)}
+        more = {"custom": {"input": event.arguments}} if call.custom else {"function": {"arguments": event.arguments}}
+        piece = call_dict(call) if first else {**more, **_signed(event.signature)}
         return [self._chunk({"tool_calls": [{"index": index, **piece}]})]
 
     def _chunk(self, delta: dict[str, Any], logprobs: Any = None) -> ServerEvent:
@@ -144,6 +154,7 @@ def _head(response: ModelResponse, kind: str) -> dict[str, Any]:
         name: response.provider[name] for name in ("system_fingerprint", "service_tier") if name in response.provider
     }
     return {
+        **own_facts(response, PROTOCOL),
         "id": _id(response.id),
         "object": kind,
         "created": response.created,
@@ -158,6 +169,8 @@ def _choice(delta: dict[str, Any], *, logprobs: Any = None, finish: str | None =
 
 def call_dict(call: CallItem) -> dict[str, Any]:
     """A call of a tool as chat completions have it."""
+    if call.custom:
+        return {"id": call.call_id, "type": "custom", "custom": {"name": call.name, "input": call.arguments}}
     function = {"name": call.name, "arguments": call.arguments}
     return {"id": call.call_id, "type": "function", "function": function, **_signed(call.signature)}
 
@@ -184,7 +197,19 @@ def _at_the_end(response: ModelResponse) -> dict[str, Any]:
         "reasoning_details": [_detail(item) for item in items if isinstance(item, ReasoningItem) and item.signature],
         "images": [it.item for it in items if isinstance(it, OtherItem) and it.item.get("type") in _IMAGES],
     }
+    own = response.provider.get("reasoning_details") if response.protocol == PROTOCOL else None
+    lists |= {} if own is None else {"reasoning_details": own}
     return {name: plain(items_of_kind) for name, items_of_kind in lists.items() if items_of_kind}
+
+
+def _sound(response: ModelResponse) -> dict[str, Any]:
+    """What is to be heard of a message: audio, as the provider wrote it."""
+    heard = [it.item for it in response.output if isinstance(it, OtherItem) and it.item.get("type") == "audio"]
+    return {"audio": _audio(heard[-1])} if heard and response.protocol == PROTOCOL else {}
+
+
+def _audio(item: FrozenDict) -> dict[str, Any]:
+    return {name: value for name, value in plain(item).items() if name != "type"}
 
 
 def _detail(item: ReasoningItem) -> dict[str, Any]:
@@ -215,6 +240,18 @@ def usage_dict(usage: Usage | None) -> dict[str, Any] | None:
         "prompt_tokens_details": known["input_tokens_details"],
         "completion_tokens_details": known["output_tokens_details"],
     }
+
+
+def _usage(response: ModelResponse) -> dict[str, Any] | None:
+    """`wire_usage`, with what only a provider of this protocol tells of it (a cost, audio)."""
+    told, own = wire_usage(response.usage), response.provider.get("usage")
+    if told is None or response.protocol != PROTOCOL or not isinstance(own, Mapping):
+        return told
+    details = {name: {**plain(own[name]), **told[name]} for name in _DETAILS if isinstance(own.get(name), Mapping)}
+    return {**plain(own), **told, **details}
+
+
+_DETAILS: Final = ("prompt_tokens_details", "completion_tokens_details")
 
 
 def wire_usage(usage: Usage | None) -> dict[str, Any] | None:

@@ -12,6 +12,7 @@ from typing import Any, Final
 from innkeeper.inference.response.events import (
     CallDelta,
     ModelEvent,
+    OtherOutput,
     ReasoningDelta,
     RefusalDelta,
     TextDelta,
@@ -22,6 +23,7 @@ from innkeeper.inference.response.response import (
     FinishReason,
     MessageItem,
     ModelResponse,
+    OtherItem,
     OutputItem,
     ReasoningItem,
     RefusalPart,
@@ -38,7 +40,14 @@ from innkeeper.inference.response.views.view import (
     bare_id,
     noted,
     others,
+    own_facts,
+    own_fields,
+    plain,
 )
+from innkeeper.prompt.data import EMPTY
+
+PROTOCOL: Final = "anthropic-messages"
+"""The adapter whose answers are in this surface's own words: of those nothing is left out."""
 
 _STOP: Final[Mapping[FinishReason | None, str | None]] = {
     "stop": "end_turn",
@@ -54,9 +63,10 @@ class MessagesView(View):
 
     def whole(self, response: ModelResponse) -> dict[str, Any]:
         """A ``message``."""
-        content = [block for item in response.output for block in _blocks(item)]
-        body = {**_head(response.id, response.model), "content": content, **_stop(response)}
-        return noted({**body, "usage": usage_dict(_told(response) or response.estimate)}, self.left_out(response))
+        content = [block for item in response.output for block in _blocks(item, response)]
+        own = own_facts(response, PROTOCOL)
+        body = {**_head(response.id, response.model), "content": content, **own, **_stop(response)}
+        return noted({**body, "usage": _usage(response)}, self.left_out(response))
 
     def stream(self, fold: ResponseFold, *, include_usage: bool = False) -> StreamView:
         """From ``message_start`` to ``message_stop``."""
@@ -65,15 +75,16 @@ class MessagesView(View):
     def left_out(self, response: ModelResponse) -> list[str]:
         """What messages do not have: kinds of items, notes to a text, arguments that are no object; figures that are guesses."""
         parts = [part for item in response.output if isinstance(item, MessageItem) for part in item.content]
-        texts = [part for part in parts if isinstance(part, TextPart)]
-        lost = {"notes to the text": [part.annotations for part in texts], "probabilities": [p.logprobs for p in texts]}
+        texts, own = [part for part in parts if isinstance(part, TextPart)], response.protocol == PROTOCOL
+        notes = [] if own else [part.annotations for part in texts]
+        lost = {"notes to the text": notes, "probabilities": [part.logprobs for part in texts]}
         raw = [call.name for call in response.calls if arguments_of(call.arguments) is None]
         signed = [call.name for call in response.calls if call.signature is not None]
         return [
             *(f"{what} are not carried" for what, items in lost.items() if any(items)),
             *(f"the arguments of the call of {name!r:.80} are no JSON object" for name in raw),
             *(f"the signature of the call of {name!r:.80} is not carried" for name in signed),
-            *others(response),
+            *([] if own else others(response)),
             *([] if _told(response) else ["the provider reports no usage: its figures are estimates"]),
         ]
 
@@ -103,7 +114,9 @@ class _MessageEvents(StreamView):
     def end(self) -> list[ServerEvent]:
         rest = [sent for each in self._order.end() for sent in self._take(each)]
         response = self.fold.response()
-        head = {"delta": _stop(response), "usage": usage_dict(_told(response) or response.estimate)}
+        own = own_facts(response, PROTOCOL)
+        delta: dict[str, Any] = {**{name: own.pop(name) for name in _IN_DELTA if name in own}, **_stop(response)}
+        head = {**own, "delta": delta, "usage": _usage(response)}
         last = ServerEvent(noted({"type": "message_delta", **head}, MESSAGES.left_out(response)), "message_delta")
         return [*rest, *self._closed(), last, _event("message_stop")]
 
@@ -115,13 +128,22 @@ class _MessageEvents(StreamView):
         self.fold.take(event)
         parts = isinstance(event, TextDelta) and event.part
         closed = self._closed() if self.fold.count > before or parts else []
+        own = self.fold.protocol == PROTOCOL
         match event:
-            case TextDelta(text=text) | RefusalDelta(text=text) if text:
+            case RefusalDelta() if own:
+                return closed
+            case OtherOutput(item=item) if own:
+                return [*closed, *self._opened("other", plain(item)), *self._closed()]
+            case TextDelta() | RefusalDelta():
                 kind = "text" if isinstance(event, TextDelta) else "refusal"
+                notes = event.annotations if own and isinstance(event, TextDelta) else ()
+                opened = self._opened(kind, {"type": "text", "text": ""}) if event.text or notes else []
+                said = [self._delta("text_delta", text=event.text)] if event.text else []
                 return [
                     *closed,
-                    *self._opened(kind, {"type": "text", "text": ""}),
-                    self._delta("text_delta", text=text),
+                    *opened,
+                    *said,
+                    *(self._delta("citations_delta", citation=plain(note)) for note in notes),
                 ]
             case ReasoningDelta():
                 return [*closed, *self._thought(event)]
@@ -133,7 +155,8 @@ class _MessageEvents(StreamView):
         call = self.fold.call(event.index)
         if call is None:
             return []
-        block = {"type": "tool_use", "id": call.call_id, "name": call.name, "input": {}}
+        own = own_fields(self.fold, PROTOCOL, call.call_id)
+        block = {"type": "tool_use", "id": call.call_id, "name": call.name, "input": {}, **own}
         pieces = [self._delta("input_json_delta", partial_json=event.arguments)] if event.arguments else []
         return [*self._opened("tool_use", block), *pieces]
 
@@ -178,8 +201,11 @@ class _MessageEvents(StreamView):
             _event("content_block_stop", index=at),
         ]
 
-    def _delta(self, kind: str, **fields: str) -> ServerEvent:
+    def _delta(self, kind: str, **fields: Any) -> ServerEvent:
         return _event("content_block_delta", index=self._count, delta={"type": kind, **fields})
+
+
+_IN_DELTA: Final = ("container", "stop_details")
 
 
 def _event(name: str, /, **facts: Any) -> ServerEvent:
@@ -190,15 +216,26 @@ def _head(response_id: str, model: str) -> dict[str, Any]:
     return {"id": f"msg_{bare_id(response_id)}", "type": "message", "role": "assistant", "model": model}
 
 
-def _blocks(item: OutputItem) -> list[dict[str, Any]]:
+def _blocks(item: OutputItem, response: ModelResponse) -> list[dict[str, Any]]:
+    own = response.protocol == PROTOCOL
     if isinstance(item, MessageItem):
-        texts = [part.refusal if isinstance(part, RefusalPart) else part.text for part in item.content]
-        return [{"type": "text", "text": text} for text in texts if text]
+        return [block for part in item.content for block in _text(part, own=own)]
+    if isinstance(item, OtherItem):
+        return [plain(item.item)] if own else []
     if isinstance(item, CallItem):
         arguments = arguments_of(item.arguments)
         written = {"arguments_raw": item.arguments} if arguments is None else arguments
-        return [{"type": "tool_use", "id": item.call_id, "name": item.name, "input": written}]
-    return _thinking(item) if isinstance(item, ReasoningItem) else []
+        own_block = own_fields(response, PROTOCOL, item.call_id)
+        return [{"type": "tool_use", "id": item.call_id, "name": item.name, "input": written, **own_block}]
+    return _thinking(item)
+
+
+def _text(part: TextPart | RefusalPart, *, own: bool) -> list[dict[str, Any]]:
+    """A part as a block; a refusal of Anthropic's own stands beside the content, in ``stop_details``."""
+    if isinstance(part, RefusalPart):
+        return [{"type": "text", "text": part.refusal}] if part.refusal and not own else []
+    cited = {"citations": plain(part.annotations)} if own and part.annotations else {}
+    return [{"type": "text", "text": part.text, **cited}] if part.text or cited else []
 
 
 def _thinking(item: ReasoningItem) -> list[dict[str, Any]]:
@@ -212,6 +249,8 @@ def _thinking(item: ReasoningItem) -> list[dict[str, Any]]:
 def _stop(response: ModelResponse) -> dict[str, Any]:
     matched = response.provider.get("stop_sequence")
     reason = _STOP.get(response.finish)
+    if response.protocol == PROTOCOL and response.provider.get("finish_reason"):
+        return {"stop_reason": response.provider["finish_reason"], "stop_sequence": matched}
     if reason == "end_turn" and (response.calls or matched):
         reason = "tool_use" if response.calls else "stop_sequence"
     return {"stop_reason": reason, "stop_sequence": matched if reason == "stop_sequence" else None}
@@ -220,6 +259,11 @@ def _stop(response: ModelResponse) -> dict[str, Any]:
 def _told(response: ModelResponse) -> Usage | None:
     """The figures of an answer, where its provider tells them."""
     return None if response.usage is None else response.usage.whole()
+
+
+def _usage(response: ModelResponse) -> dict[str, Any]:
+    own = response.provider.get("usage", EMPTY) if response.protocol == PROTOCOL else EMPTY
+    return {**plain(own), **usage_dict(_told(response) or response.estimate)}
 
 
 def usage_dict(usage: Usage | None) -> dict[str, int | None]:

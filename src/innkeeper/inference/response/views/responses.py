@@ -28,7 +28,16 @@ from innkeeper.inference.response.response import (
     part_dict,
 )
 from innkeeper.inference.response.views.sequence import Sequence
-from innkeeper.inference.response.views.view import ErrorFacts, ServerEvent, StreamView, View, is_own_id, plain
+from innkeeper.inference.response.views.view import (
+    ErrorFacts,
+    ServerEvent,
+    StreamView,
+    View,
+    is_own_id,
+    own_facts,
+    own_fields,
+    plain,
+)
 from innkeeper.prompt.data import FrozenDict
 
 
@@ -51,15 +60,21 @@ class ResponsesView(View):
 
 RESPONSES: Final = ResponsesView()
 
+PROTOCOL: Final = "openai-responses"
+"""The adapter whose answers are in this surface's own words."""
+
+
+_DETAILS: Final = ("cached_tokens", "cache_write_tokens", "reasoning_tokens")
+
 
 def _wire(response: ModelResponse) -> dict[str, Any]:
     """A response as clients read it: its usage has whole numbers, those of its details too, or is null."""
-    known = None if response.usage is None else response.usage.whole()
-    if known is None:
-        return {**response.to_dict(), "usage": None}
-    details = {name: getattr(known, name) or 0 for name in ("cached_tokens", "cache_write_tokens", "reasoning_tokens")}
-    usage = msgspec.structs.replace(known, **details)
-    return msgspec.structs.replace(response, usage=usage).to_dict()
+    usage = None if response.usage is None else response.usage.whole()
+    if usage is not None:
+        usage = msgspec.structs.replace(usage, **{name: getattr(usage, name) or 0 for name in _DETAILS})
+    body = msgspec.structs.replace(response, usage=usage).to_dict()
+    output = [{**item, **own_fields(response, PROTOCOL, item.get("id"))} for item in body["output"]]
+    return {**own_facts(response, PROTOCOL), **body, "output": output}
 
 
 def _summarised(item: OutputItem, response_id: str) -> OutputItem:
@@ -119,13 +134,12 @@ class _Events(StreamView):
     def _close(self, item: OutputItem) -> list[ServerEvent]:
         at, events = self._item or {}, self._end_part(item)
         if isinstance(item, CallItem):
-            pieces = {"arguments": item.arguments, "name": item.name}
-            events.append(self._event("response.function_call_arguments.done", **at, **pieces))
+            pieces = {"input": item.arguments} if item.custom else {"arguments": item.arguments, "name": item.name}
+            events.append(self._event(f"response.{_WRITTEN[item.custom]}.done", **at, **pieces))
         self._item = None
-        return [
-            *events,
-            self._event("response.output_item.done", output_index=at["output_index"], item=item_dict(item)),
-        ]
+        body = item_dict(item)
+        body |= own_fields(self.fold, PROTOCOL, body.get("id"))
+        return [*events, self._event("response.output_item.done", output_index=at["output_index"], item=body)]
 
     def _grown(self, event: ModelEvent) -> list[ServerEvent]:
         match event:
@@ -137,8 +151,9 @@ class _Events(StreamView):
                 opened = self._in_part(_SUMMARY if event.summary else _THOUGHT, new=event.part)
                 return [*opened, self._delta(delta=event.text)] if event.text else opened
             case CallDelta() if event.arguments:
-                at = self._item or {}
-                return [self._event("response.function_call_arguments.delta", **at, delta=event.arguments)]
+                at, call = self._item or {}, self.fold.call(event.index)
+                name = _WRITTEN[call is not None and call.custom]
+                return [self._event(f"response.{name}.delta", **at, delta=event.arguments)]
         return []
 
     def _text(self, event: TextDelta) -> list[ServerEvent]:
@@ -190,6 +205,10 @@ class _Events(StreamView):
     def _event(self, name: str, /, **facts: Any) -> ServerEvent:
         self._number += 1
         return ServerEvent({"type": name, "sequence_number": self._number - 1, **facts}, name)
+
+
+_WRITTEN: Final = ("function_call_arguments", "custom_tool_call_input")
+"""What the text of a call is called, and that of a custom one."""
 
 
 class _ItemKind(NamedTuple):

@@ -8,14 +8,14 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from innkeeper.inference.response.events import ModelEvent
 from innkeeper.inference.response.fold import ResponseFold
 from innkeeper.inference.response.response import ModelResponse, OtherItem
-from innkeeper.prompt.data import plain_data
+from innkeeper.prompt.data import EMPTY, plain_data
 
 
 class ErrorFacts(NamedTuple):
@@ -114,6 +114,22 @@ def is_own_id(item_id: str, response_id: str) -> bool:
 def noted(body: dict[str, Any], sentences: list[str]) -> dict[str, Any]:
     """``body``, and what it could not carry."""
     return {**body, "innkeeper": {"notes": sentences}} if sentences else body
+
+
+def own_facts(response: ModelResponse, protocol: str) -> dict[str, Any]:
+    """What the provider said beside the answer, for a surface of its protocol, which gives it on; nothing for another."""
+    facts = response.provider if response.protocol == protocol else EMPTY
+    return {name: plain(value) for name, value in facts.items() if name not in _WRITTEN}
+
+
+def own_fields(said: ModelResponse | ResponseFold, protocol: str, item_id: Any) -> dict[str, Any]:
+    """Further fields of an item as the provider wrote it, which it wants back; nothing for a surface of another protocol."""
+    items = said.provider.get("items", EMPTY) if said.protocol == protocol else EMPTY
+    fields: dict[str, Any] = plain(items.get(item_id, EMPTY))
+    return fields
+
+
+_WRITTEN: Final = frozenset({"id", "model", "items", "usage", "finish_reason", "reasoning_details"})
 
 
 def others(response: ModelResponse, known: frozenset[str] = frozenset()) -> list[str]:
