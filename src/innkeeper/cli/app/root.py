@@ -101,7 +101,7 @@ INTERNAL: Final = 70
 INTERRUPTED: Final = 130
 """Exit code: stopped with Ctrl-C."""
 
-GARBAGE: Final = 50_000
+GARBAGE: Final = 250_000
 """Allocations before Python's garbage collector runs, in a process of the command line."""
 
 BROKEN_PIPE: Final = 141

@@ -8,12 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Final
 
 import msgspec
 
 _FLAGS: Final = re.IGNORECASE | re.ASCII
 _LINE_END: Final = re.compile("[\n\r\u2028\u2029]")
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Return a pattern, compiled where a text has its opener: most texts have few of these tags."""
+    return re.compile(pattern, _FLAGS)
 
 
 class TagMatch(msgspec.Struct, frozen=True):
@@ -37,21 +44,20 @@ class Finder(msgspec.Struct, frozen=True):
 
 def exactly(literal: str) -> Finder:
     """The text itself, in any case of letters."""
-    pattern = re.compile(re.escape(literal), _FLAGS)
 
     def find(text: str) -> Iterator[TagMatch]:
-        return (TagMatch(match.start(), match.end()) for match in pattern.finditer(text))
+        matches = _compiled(re.escape(literal)).finditer(text)
+        return (TagMatch(match.start(), match.end()) for match in matches)
 
     return Finder(literal, find)
 
 
 def within_braces(pattern: str) -> Finder:
     """A pattern that begins with an opener, ends with ``}}`` and has no other ``}`` in it."""
-    compiled = re.compile(pattern, _FLAGS)
     name = re.match(r"[a-z_]*", pattern.removeprefix(r"\{\{")).group()  # type: ignore[union-attr]  # it matches the empty text
-    opener = re.compile(re.escape("{{" + name), _FLAGS)
 
     def find(text: str) -> Iterator[TagMatch]:
+        opener, compiled = _compiled(re.escape("{{" + name)), _compiled(pattern)
         opened = opener.search(text)
         while opened is not None:
             brace = text.find("}", opened.end())
@@ -83,9 +89,9 @@ class _Next:
 
 def assigned(opener: str, *, empty: bool) -> Finder:
     """From an opener over a name without colons, ``::`` and a value without ``}`` to ``}}``; the value may be ``empty``."""
-    pattern = re.compile(re.escape(opener), _FLAGS)
 
     def find(text: str) -> Iterator[TagMatch]:
+        pattern = _compiled(re.escape(opener))
         colons = _Next(lambda start: text.find(":", start))
         braces = _Next(lambda start: text.find("}", start))
         match = pattern.search(text)
@@ -114,9 +120,9 @@ def _line_ends(text: str) -> _Next:
 
 def to_close(opener: str) -> Finder:
     """From an opener to the first ``}}``, over as many lines as it takes."""
-    pattern = re.compile(re.escape(opener), _FLAGS)
 
     def find(text: str) -> Iterator[TagMatch]:
+        pattern = _compiled(re.escape(opener))
         match = pattern.search(text)
         while match is not None:
             close = text.find("}}", match.end())
@@ -133,9 +139,9 @@ def on_line(opener: str, separator: str = "") -> Finder:
 
     With a ``separator`` there are two texts, parted by the first one, and both may be empty.
     """
-    pattern = re.compile(re.escape(opener), _FLAGS)
 
     def find(text: str) -> Iterator[TagMatch]:
+        pattern = _compiled(re.escape(opener))
         ends = _line_ends(text)
         closes = _Next(lambda begin: text.find("}}", begin))
         parts = _Next(lambda begin: text.find(separator, begin))
@@ -159,9 +165,9 @@ def on_line(opener: str, separator: str = "") -> Finder:
 
 def quoted(opener: str, closer: str) -> Finder:
     """From an opener to the last closer on its line."""
-    pattern = re.compile(re.escape(opener), _FLAGS)
 
     def find(text: str) -> Iterator[TagMatch]:
+        pattern = _compiled(re.escape(opener))
         match = pattern.search(text)
         while match is not None:
             line = _LINE_END.search(text, match.end())
