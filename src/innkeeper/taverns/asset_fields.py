@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.prompt import UsageError, Where, deep_merge
+from innkeeper.prompt.errors import InputError
 
 if TYPE_CHECKING:
     from innkeeper.content.files.loading import PresetFile
@@ -17,11 +18,20 @@ _FIELDS: Final = {"Character": "character", "Persona": "user", "ChatLog": "histo
 
 
 def load_as(kind: str, source: Source) -> Any:
-    """A ``card``, ``persona``, ``lorebook``, ``preset`` or ``chat``. Raises what the readers of content raise."""
+    """A ``card``, ``persona``, ``lorebook``, ``preset`` or ``chat``. Raises what the readers of content raise.
+
+    A module of RisuAI's counts as a preset.
+    """
     from innkeeper.content.files import loading
+    from innkeeper.content.files.formats import sniff
 
     loader = {"card": "load_character", "preset": "load_preset_file"}.get(kind, f"load_{kind}")
-    return getattr(loading, loader)(source)
+    try:
+        return getattr(loading, loader)(source)
+    except InputError:
+        if kind != "preset" or sniff(source).kind != "risu module":
+            raise
+        return loading.load_risu_module(source)
 
 
 class AssetFields:

@@ -202,6 +202,7 @@ class Tavern:
     inputs it has no use for. ``summary`` is a line for lists of taverns. ``profiles`` are the variants of its rules that a
     request may name, the usual one first; none where it has no variants. ``replies`` says how scripts treat an answer.
     ``lint`` gives the findings on assets, by a request's fields, the preset that judges lore, and the model that counts it.
+    ``lore_settings`` writes ``depth``, ``recursive`` and ``budget`` of a scan as settings of a request; None: it scans no lore.
     ``carrying`` gives steps that leave the same ``carry`` in a plan without texts, where no macro sets a variable; None: all do.
     """
 
@@ -214,6 +215,7 @@ class Tavern:
     profiles: tuple[str, ...] = ()
     replies: ReplyScripts | None = None
     lint: Callable[[Mapping[str, Any], Preset | None, str | None], Iterable[Finding]] = lambda *_: ()
+    lore_settings: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
 
     def pipeline_for(self, request: BuildRequest) -> Pipeline:
         """The steps that a request is built with."""

@@ -208,6 +208,15 @@ def test_every_entry_has_a_row(lore_run: LoreRun) -> None:
     assert "lore budget" in out
 
 
+def test_lore_by_another_taverns_rules(lore_run: LoreRun, book: Path) -> None:
+    """RisuAI fires entries that are switched off, and its budget is in tokens."""
+    out = lore_run(book, "--message", "Where is the ferry?", "--tavern", "risu")[1]
+    assert [words[0] for words in rows(out)] == ["in", "in", "in"]
+    out = lore_run(book, "--message", "Where is the ferry?", "--tavern", "risu", "--budget", 1, "--depth", 1)[1]
+    assert "lore budget 1 tokens (used up)" in out
+    assert lore_run(book, "--tavern", "smart")[0] == 2
+
+
 def test_what_fires_comes_first(lore_run: LoreRun, book: Path) -> None:
     """With the key and where it was found; the others say which rule stopped them."""
     out = lore_run(book, "--message", "Where is the ferry?")[1]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from innkeeper.content import Sniffed, sniff
 from innkeeper.content.errors import LIMITS, DamagedFileError, WrongKindError
 from innkeeper.content.files.loading import load_asset, load_preset
-from innkeeper.content.files.risu import RPACK, RisuModule, module_bytes, read_module, read_preset
+from innkeeper.content.files.risu import RPACK, RisuModule, module_bytes, read_module, read_module_json, read_preset
 from innkeeper.prompt.errors import FormatError, InputError, LimitError
 
 VECTORS = {
@@ -132,3 +132,18 @@ def test_files_are_known_by_their_content() -> None:
     assert sniff(module) == Sniffed("risum", "risu module")
     assert load_asset(module) == MODULE
     assert sniff(gzip.compress(b"x")).kind == "unknown"
+
+
+def test_modules_in_json() -> None:
+    """As they are exported, and lists of scripts; other JSON is none."""
+    script = {"in": "a", "out": "b", "type": "editprocess"}
+    for tree, module in (
+        ({"type": "risuModule", "module": MODULE.module}, MODULE.module),
+        ({"type": "regex", "data": [script]}, {"regex": [script]}),
+    ):
+        data = json.dumps(tree).encode()
+        assert sniff(data) == Sniffed("json", "risu module")
+        assert load_asset(data).module == module
+    for text in (b'{"type": "risuModule", "module": 1}', b'{"type": "regex", "data": {}}', b"[]", b"{}"):
+        with pytest.raises(WrongKindError):
+            read_module_json(text)

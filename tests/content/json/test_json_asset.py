@@ -23,6 +23,8 @@ KINDS: list[tuple[str, Any]] = [
     ("byaf character", {"persona": "", "loreItems": [], "displayName": "Mira"}),
     ("byaf manifest", {"characters": [], "scenarios": [], "schemaVersion": 1}),
     ("risu preset", {"promptTemplate": []}),
+    ("risu module", {"type": "risuModule", "module": {}}),
+    ("risu module", {"type": "regex", "data": []}),
     ("lorebook", {"entries": {}}),
     ("lorebook", {"spec": "lorebook_v3"}),
     ("lorebook", {"type": "risu", "data": []}),

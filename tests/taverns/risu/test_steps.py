@@ -136,14 +136,22 @@ def test_what_triggers_change_for_later_prompts_is_noted() -> None:
     assert warning.message == "what triggers make of lorebook is not kept"
 
 
-@pytest.mark.parametrize("name", ["gpt4o", "gpt-4o"])
-def test_a_model_has_two_names(name: str) -> None:
-    """RisuAI's and the provider's: its flags, tokens and window are the same, and a body has the provider's."""
+@pytest.mark.parametrize("name", ["gpt4o", "gpt-4o", "openai:gpt4o", "openai:gpt-4o"])
+def test_a_model_has_several_names(name: str) -> None:
+    """RisuAI's and the provider's, with the provider or without: flags, tokens and window are the same."""
     plan = risu.build(character="Mara", message="x", model=name, dialect="openai")
     assert plan.to_request().body["model"] == "gpt-4o"
     assert accounting(plan).tokenizer == "o200k_base"
     assert accounting(plan).window == 128_000
     assert not [note for note in plan.notes if "no model" in note.message or "not known" in note.message]
+
+
+def test_a_router_is_a_model_of_risu() -> None:
+    """Which takes messages as they are; the plan's model is the one that was asked for."""
+    plan = risu.build(character="Mara", message="x", model="openrouter:z-ai/glm-4.6", preset={"mainPrompt": "P"})
+    assert [message.role for message in plan.messages] == ["system", "system", "user"]
+    assert plan.model == "openrouter:z-ai/glm-4.6"
+    assert not [note for note in plan.notes if "no model" in note.message]
 
 
 def test_a_body_for_gemini() -> None:

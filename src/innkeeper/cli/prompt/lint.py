@@ -17,7 +17,7 @@ from innkeeper.cli.app.commands import examples, json_option, print_json
 from innkeeper.cli.app.paging import paged
 from innkeeper.cli.app.progress import Step, counted, progress
 from innkeeper.cli.prompt.assets import AssetFiles, command_limits
-from innkeeper.prompt import InnkeeperError
+from innkeeper.prompt import InnkeeperError, UnknownNameError, deep_merge
 from innkeeper.prompt.allowance import BuildLimits, allowed
 from innkeeper.prompt.text import count_of
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _LIMITS: Final = BuildLimits(seconds=1.75)
 """For one file; larger than a build's, mostly for patterns, which are tried on texts made to be hard for them."""
 
-_SUFFIXES: Final = frozenset({".png", ".webp", ".json", ".jsonl", ".charx", ".byaf"})
+_SUFFIXES: Final = frozenset({".png", ".webp", ".json", ".jsonl", ".charx", ".byaf", ".risum", ".risup", ".risupreset"})
 
 
 @click.command(epilog=examples("innkeeper lint wenna.png harbour.json", "innkeeper lint ."))
@@ -134,9 +134,12 @@ def lore() -> None:
 @click.option("--card", metavar="FILE", help="The character whose fields and lorebook are used.")
 @click.option("--persona", metavar="FILE", help="The user's persona.")
 @click.option("--preset", metavar="FILE", help="The preset; its window is the base of the budget.")
+@click.option("--tavern", default="silly", metavar="NAME", help="By whose rules: silly or risu.")
 @click.option("--depth", type=int, metavar="N", help="How many messages to look back.")
 @click.option("--recursive/--not-recursive", default=None, help="Whether entries can trigger others.")
-@click.option("--budget", type=float, metavar="PERCENT", help="The lore budget, in percent of the context.")
+@click.option(
+    "--budget", type=float, metavar="PERCENT", help="The lore budget, in percent of the context; for risu in tokens."
+)
 @click.option("--model", metavar="NAME", help="The model to count tokens for.")
 @click.option("--seed", type=int, help="Random seed.")
 @click.option("--fired", "only_fired", is_flag=True, help="Show only entries in the prompt.")
@@ -159,20 +162,30 @@ def test(books: tuple[str, ...], *, only_fired: bool, as_json: bool, **options: 
 
 
 def lore_request(assets: AssetFiles, options: Mapping[str, Any]) -> BuildRequest:
-    """Return the request of a scan of these assets, with ``depth``, ``budget`` and so on from the options."""
+    """Return the request of a scan of these assets, with ``depth``, ``budget`` and so on from the options.
+
+    Raises `UnknownNameError` for a tavern that scans no lore.
+    """
+    from innkeeper.taverns import TAVERNS
+
+    scanning = {name: tavern.lore_settings for name, tavern in TAVERNS.items() if tavern.lore_settings}
+    name = options.get("tavern") or "silly"
+    if name not in scanning:
+        raise UnknownNameError("tavern", name, scanning)
     assets.fields.setdefault("character", {"name": NOBODY, "description": ""})
     settings = {"depth": options["depth"], "recursive": options["recursive"], "budget": options["budget"]}
     changed = {name: value for name, value in settings.items() if value is not None}
     fields = {name: options[name] for name in ("message", "model", "seed")}
-    request = assets.request(fields)
-    return request.with_(settings={**request.settings, "wi_settings": changed}) if changed else request
+    request = assets.request(fields).with_(tavern=name)
+    own = scanning[name](changed) if changed else {}
+    return request.with_(settings=deep_merge(request.settings, own))
 
 
 def lore_scan(request: BuildRequest) -> LoreResult:
     """Return the decision about every entry of the request's lorebooks."""
-    from innkeeper.taverns import silly
+    from innkeeper.taverns import TAVERNS
 
-    plan = silly.build(request.with_(tavern="silly", step_options={"trimming": {"on_overflow": "warn"}}))
+    plan = TAVERNS[request.tavern].build(request.with_(step_options={"trimming": {"on_overflow": "warn"}}))
     result: LoreResult = plan.lore
     return result
 

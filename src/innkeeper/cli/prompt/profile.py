@@ -222,7 +222,12 @@ def named_profile(name: str) -> OpenProfile:
 
 # --------------------------------------------------------------------------------------------------------------- writing
 
-_KEYS: Final = {"Character": "character", "Persona": "persona", "Lorebook": "lorebooks", "PresetFile": "preset"}
+_KEYS: Final = {
+    "Character": "character",
+    "Persona": "persona",
+    "Lorebook": "lorebooks",
+    **dict.fromkeys(("PresetFile", "RisuModule"), "preset"),
+}
 """The keys that name files of each kind."""
 
 _SEVERAL: Final = ("lorebooks",)

@@ -64,6 +64,21 @@ def read_module(data: bytes, *, limits: Limits = LIMITS, asset: str | None = Non
     return RisuModule(module, tuple(assets))
 
 
+def read_module_json(data: bytes, *, limits: Limits = LIMITS, asset: str | None = None) -> RisuModule:
+    """Read a module from JSON: as it is exported, or a list of scripts (``{"type": "regex", "data": […]}``).
+
+    Raises `WrongKindError`, and `FormatError` for what is no JSON.
+    """
+    tree = decode_json(data, limits, name=asset)
+    tree = tree if isinstance(tree, dict) else {}
+    module = tree.get("module") if tree.get("type") == "risuModule" else None
+    if tree.get("type") == "regex" and isinstance(tree.get("data"), list):
+        module = {"regex": tree["data"]}
+    if not isinstance(module, dict):
+        raise WrongKindError("this JSON is no RisuAI module", found="JSON", where=Where(asset=asset))
+    return RisuModule(module)
+
+
 def module_bytes(module: RisuModule) -> bytes:
     """Write a module as a ``.risum``, which `read_module` reads back."""
     text = msgspec.json.encode({"module": module.module, "type": "risuModule"})

@@ -82,6 +82,10 @@ JSON_KINDS: Final[Mapping[str, Callable[[Mapping[str, Any]], bool]]] = {
     "chat header": _has("user_name", "character_name"),
     "chat message": _some(2, "mes", "is_user"),
     "risu preset": _some(1, "promptTemplate", "formatingOrder", "mainPrompt"),
+    "risu module": lambda tree: (
+        (tree.get("type") == "risuModule" and isinstance(tree.get("module"), dict))
+        or (tree.get("type") == "regex" and isinstance(tree.get("data"), list))
+    ),
     "chat preset": _some(
         1, "prompts", "prompt_order", "chat_completion_source", "openai_max_context", "new_chat_prompt"
     ),

@@ -34,7 +34,7 @@ from innkeeper.taverns.risu.imports import (
 )
 from innkeeper.taverns.risu.line import RisuMessage, read_messages
 from innkeeper.taverns.risu.lore.entry import LoreEntry, book_entries, stored_entries
-from innkeeper.taverns.risu.request_flags import model_of
+from innkeeper.taverns.risu.request_flags import model_of, name_in_risu
 from innkeeper.taverns.risu.scripts import CbsExpander, RewrittenText, ScriptRunner, read_scripts
 from innkeeper.taverns.risu.stored import (
     Card,
@@ -152,9 +152,9 @@ def read_inputs(state: State) -> RisuInputs:
     lists = [db.preset_regex, (group or character).customscript, *(module.get("regex") for module in modules)]
     scripts = read_scripts(*([item for item in each or () if isinstance(item, Mapping)] for each in lists))
     notes: list[Note] = []
-    known = model_of(db.ai_model)
+    known, asked = model_of(db.ai_model), request.model or ""
     return RisuInputs(
-        model_hint=known.internal if known else None,
+        model_hint=known.internal if known and not asked.startswith(f"{db.ai_model}:") else None,
         db=db,
         prompts=_prompt_settings(db),
         template=_template(db, character),
@@ -211,7 +211,7 @@ def _database(state: State, assets: Assets, own: Mapping[str, Any]) -> dict[str,
             note_unread(state, "preset", ["assistant_prefill"], "RisuAI begins replies for models of Claude alone")
     if assets.user is not None:
         fields |= {"username": assets.persona.name, "personaPrompt": assets.persona.persona_text}
-    fields |= {"aiModel": request.model} if request.model else {}
+    fields |= {"aiModel": name_in_risu(request.model)} if request.model else {}
     fields |= {"maxContext": request.context_window} if request.context_window is not None else {}
     asked = max(request.reserved_tokens or 0, reply_limit(request.options))
     fields |= {"maxResponse": asked} if asked or request.reserved_tokens is not None else {}

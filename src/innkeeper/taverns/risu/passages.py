@@ -29,4 +29,4 @@ def passages_of(state: State, inputs: RisuInputs) -> Sequence[str]:
 
     finder = state.inputs.ports.vectors or Bm25()
     state.note(NoteKind.FALLBACK, f"passages are found by {finder.name}", data={"search": finder.name})
-    return [texts[place] for place, _ in finder.search(texts, query)[:_MOST]]
+    return [texts[index] for index, _ in finder.search(texts, query)[:_MOST]]

@@ -42,6 +42,12 @@ def model_of(name: str) -> RisuModel | None:
     return _models().get(name)
 
 
+def name_in_risu(model: str) -> str:
+    """RisuAI's name of a model, which may be written with its provider: what is behind the colon, else the provider's own."""
+    provider, _, name = model.rpartition(":")
+    return next((each for each in (model, name, provider) if each in _models()), name)
+
+
 @once
 def _models() -> dict[str, RisuModel]:
     families: list[dict[str, Any]] = json.loads(Path(__file__).with_name("models.json").read_text("utf-8"))

@@ -53,8 +53,17 @@ INPUTS: Final = InputRules(
 
 
 def _lint(fields: Mapping[str, Any], _preset: Preset | None, _model: str | None) -> Iterator[Finding]:
-    for asset in (fields.get("character"), fields.get("preset"), *fields.get("lorebooks", ())):
+    own = fields.get("settings", {}).get("risu", {})
+    for asset in (fields.get("character"), fields.get("preset"), *fields.get("lorebooks", ()), own):
         yield from lint_document(raw_of(asset))
+
+
+_LORE_SETTINGS: Final = {"depth": "scanDepth", "recursive": "recursiveScanning", "budget": "tokenBudget"}
+
+
+def _lore_settings(options: Mapping[str, Any]) -> dict[str, Any]:
+    own = {_LORE_SETTINGS[name]: int(value) if name == "budget" else value for name, value in options.items()}
+    return {"risu": {"character": {"loreSettings": own}}}
 
 
 TAVERN: Final = Tavern(
@@ -65,6 +74,7 @@ TAVERN: Final = Tavern(
     profiles=tuple(PROFILES),
     replies=REPLIES,
     lint=_lint,
+    lore_settings=_lore_settings,
 )
 
 build = TAVERN.build

@@ -71,6 +71,7 @@ TAVERN: Final = Tavern(
     profiles=tuple(PROFILES),
     replies=REPLIES,
     lint=lint_fields,
+    lore_settings=lambda options: {"wi_settings": options},
 )
 
 build = TAVERN.build

@@ -76,12 +76,33 @@ class LoreOutcome:
         """The decision about every entry, in the order of the list."""
         return tuple(self._scan.verdicts())
 
+    @property
+    def activated(self) -> tuple[ActiveLore, ...]:
+        """The entries that are used, as other taverns call them."""
+        return self.active
+
+    @property
+    def budget(self) -> float:
+        """Tokens that entries may take."""
+        return self._scan.query.budget
+
+    @property
+    def loops(self) -> int:
+        """How often the list was gone through."""
+        return self._scan.loop
+
+    @property
+    def overflowed(self) -> bool:
+        """Whether an entry was left out for want of room."""
+        return RisuReason.BUDGET in self._scan.reasons.values()
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready facts."""
         return {
             "activated": [{"book": each.compiled.entry.book, "uid": each.compiled.entry.uid} for each in self.active],
-            "budget": self._scan.query.budget,
-            "loops": self._scan.loop,
+            "overflowed": self.overflowed,
+            "budget": self.budget,
+            "loops": self.loops,
             "verdicts": [verdict.to_dict() for verdict in self.verdicts],
         }
 
