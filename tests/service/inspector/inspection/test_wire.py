@@ -89,12 +89,12 @@ def test_what_is_copied_runs(form: str) -> None:
     if shutil.which("curl" if form == "curl" else program[0]) is None:
         pytest.skip(f"{form} is not here")
     with HTTPServer(("127.0.0.1", 0), Receiver) as server:
-        server.timeout = 20
+        server.timeout = 120
         text = getattr(wire, form).replace("https://api.openai.com", f"http://127.0.0.1:{server.server_port}")
         environment = {**os.environ, "API_KEY": "k-1", "no_proxy": "*"}
         sending = subprocess.Popen([*program, text], env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         server.handle_request()
-        assert b"well" in sending.communicate(timeout=20)[0]
+        assert b"well" in sending.communicate(timeout=120)[0]
     assert Receiver.path_seen == "/v1/chat/completions"
     assert Receiver.key == "Bearer k-1"
     assert json.loads(Receiver.received) == {**wire.body, "model": "MODEL"}
