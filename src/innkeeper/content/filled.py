@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
@@ -82,7 +83,8 @@ def _changed(values: Iterable[Any]) -> Iterator[str]:
     listed = tuple(values)
     kind: Any = type(listed[0]) if listed else None
     for name, default in _defaults(kind) if listed else ():
-        if any(getattr(value, name) != default for value in listed) and not _is_certain(name, listed):
+        as_usual = list(map(attrgetter(name), listed)).count(default)
+        if as_usual < len(listed) and not _is_certain(name, listed):
             yield name
 
 
