@@ -22,6 +22,7 @@ from innkeeper.prompt import (
     UnsupportedError,
     UsageError,
 )
+from innkeeper.prompt.bounded_cache import trim_stores
 from innkeeper.prompt.errors import UnknownNameError
 from innkeeper.taverns import TAVERNS, session
 from innkeeper.taverns import build as build_plan
@@ -122,6 +123,13 @@ class Edits(RuleBasedStateMachine):
     @rule()
     def store(self) -> None:
         self.session = Session.from_bytes(self.session.to_bytes(owner="me"), owner="me")
+
+    @rule()
+    def forget(self) -> None:
+        """What was kept from builds before is what is made of nothing."""
+        known = outcome(self.session.plan)
+        trim_stores(0)
+        assert outcome(lambda: build_plan(self.session.request)) == known
 
     @invariant()
     def agrees(self) -> None:

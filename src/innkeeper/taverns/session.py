@@ -8,6 +8,7 @@ messages, books, texts and token counts are known to the engine by their content
 from __future__ import annotations
 
 import hashlib
+import marshal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,9 +29,10 @@ from innkeeper.prompt import (
     UsageError,
 )
 from innkeeper.prompt.block import OriginAsset
-from innkeeper.prompt.data import parse_json, to_json
+from innkeeper.prompt.data import FrozenDict, parse_json, to_json
 from innkeeper.prompt.determinism import noticing
 from innkeeper.prompt.errors import UnknownNameError, Where
+from innkeeper.prompt.request import ASSET_FIELDS
 from innkeeper.prompt.typed.misfit import Misfit
 from innkeeper.prompt.typed.once import convert
 from innkeeper.taverns.inputs import read_keywords
@@ -118,6 +120,25 @@ class _Branches:
         return _Branches(request, self.name, {**self.histories, self.name: history})
 
 
+def _owned(request: BuildRequest) -> BuildRequest:
+    """The request with copies of the assets that the caller could change: read once, they are known by their identity."""
+    mutable = {name: asset for name in ASSET_FIELDS if isinstance(asset := getattr(request, name), (dict, list, tuple))}
+    return msgspec.structs.replace(request, **{name: _copied(asset) for name, asset in mutable.items()})
+
+
+def _copied(asset: Any) -> Any:
+    """A copy of plain data that nobody changes, with each text as it is; what holds other objects stays itself."""
+    if isinstance(asset, (list, tuple)):
+        return tuple(map(_copied, asset))
+    if type(asset) is not dict:
+        return asset
+    try:
+        plain = marshal.loads(marshal.dumps(asset))  # noqa: S302 - written by this very process
+    except ValueError:
+        return asset
+    return FrozenDict({name: FrozenDict(item) if type(item) is dict else item for name, item in plain.items()})
+
+
 class _Stored(msgspec.Struct, frozen=True):
     """What a stored session holds."""
 
@@ -149,7 +170,7 @@ class Session:
     ) -> None:
         read = read_keywords(request, ports, inputs)
         self._taverns, self._ports, self._lock = taverns, read.ports, RLock()
-        self._now = _Branches(read.request, FIRST_BRANCH, {FIRST_BRANCH: read.request.history})
+        self._now = _Branches(_owned(read.request), FIRST_BRANCH, {FIRST_BRANCH: read.request.history})
         self._built: tuple[_Branches, Plan] | None = None
         self._last: SessionBuild | None = None
 
@@ -222,7 +243,7 @@ class Session:
         with self._lock:
             read = read_keywords(self._now.request, self._ports, inputs)
             self._ports = read.ports
-            now = _Branches(read.request, self._now.name, self._now.histories)
+            now = _Branches(_owned(read.request), self._now.name, self._now.histories)
             self._now = now.with_history(read.request.history)
         return self
 

@@ -18,6 +18,7 @@ from innkeeper.content.finding import Finding, Path, show_path
 from innkeeper.content.json import ABSENT
 from innkeeper.content.json.text import decode_json, decode_text, encode_json
 from innkeeper.prompt.bounded_cache import BoundedCache
+from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.text import kind_of, scalar_text
 
@@ -269,12 +270,21 @@ def remembered(
         key = "text " + sha256(data).hexdigest()
         return cache.get_or_make(key, lambda: read(Document.parse(data, keys_limit=keys_limit)), len(data))
     if isinstance(value, (Mapping, list, tuple)):
+        same = (id(value), id(cache))
+        known: T | None = _SAME.get(same) if type(value) is FrozenDict else None
+        if known is not None:
+            return known
         data = encode_json(value)
         digest = sha256(data).hexdigest()
-        return cache.get_or_make(
+        asset = cache.get_or_make(
             "data " + digest, lambda: read(Document.written(data, digest, keys_limit=keys_limit)), len(data)
         )
+        return _SAME.put(same, asset, len(data), alive=value) if type(value) is FrozenDict else asset
     raise UsageError(f"{what} is an object or JSON text, not {kind_of(value)}")
+
+
+_SAME: Final[BoundedCache[tuple[int, int], Any]] = BoundedCache(items=128)
+"""Assets by the identity of frozen data that they were read from of late: to write these as JSON takes longer than a turn."""
 
 
 def _with(node: Any, path: Path, value: Any) -> Any:
