@@ -172,7 +172,7 @@ def lore_of(case: Case, variables: dict[str, Any]) -> Any:
             greeting=chat.get("fmIndex", -1) + 1,
             variables=variables,
             random=Mulberry32(request_of(case).seed),
-            count=CaseCounter(case.input.get("token_counts") or {}).count,
+            count=lambda texts: list(map(CaseCounter(case.input.get("token_counts") or {}).count, texts)),
             report=lambda _what, _why: None,
             first_text_only=former,
             leak=former,

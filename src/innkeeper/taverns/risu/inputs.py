@@ -18,6 +18,7 @@ from innkeeper.content.lorebook import Lorebook
 from innkeeper.macros.cbs import CbsScope, default_variables
 from innkeeper.macros.engine.errors import MacroLimitError
 from innkeeper.prompt import Note, NoteKind, State
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import EMPTY, thaw
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.payload.dialect import reply_limit
@@ -289,16 +290,28 @@ def _note_entries(state: State, asset: str, path: str, book: Lorebook, *, settin
     names = ("scan_depth", "token_budget", "recursive_scanning")
     if not settings and (unread := [f"{path}{name}" for name in names if getattr(book, name) is not None]):
         note_unread(state, asset, unread, "settings of lore are those of a card's book that has all three")
+    for field, why in _unread_fields(book):
+        note_unread(state, asset, [f"{path}entries.{field}"], why)
+
+
+def _unread_fields(book: Lorebook) -> tuple[tuple[str, str], ...]:
+    """The fields of its entries that count in some values alone, where one has another, and why; looked for once a book."""
+    known = _UNREAD.get(id(book))
+    if known is not None:
+        return known
     entries = [entry for entry in book.entries if entry.spelling is not Spelling.RISU]
+    unread = []
     if any(
         entry.position is not LorePosition.AT_DEPTH and ("position" in entry.raw or "position" in entry.extensions)
         for entry in entries
     ):
-        note_unread(
-            state, asset, [f"{path}entries.position"], "an entry without a depth stands where the lorebook does"
-        )
+        unread.append(("position", "an entry without a depth stands where the lorebook does"))
     if any(entry.use_regex and not (entry.keys and entry.keys[0].startswith("/")) for entry in entries):
-        note_unread(state, asset, [f"{path}entries.use_regex"], "RisuAI takes /…/ alone for a regular expression")
+        unread.append(("use_regex", "RisuAI takes /…/ alone for a regular expression"))
+    return _UNREAD.put(id(book), tuple(unread), 0, alive=book)
+
+
+_UNREAD: Final[BoundedCache[int, tuple[tuple[str, str], ...]]] = BoundedCache(items=64)
 
 
 def _entries(

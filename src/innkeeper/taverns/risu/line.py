@@ -21,7 +21,7 @@ EXAMPLE_MEMO: Final = "NewChatExample"
 SEPARATOR = Origin(OriginAsset.ENGINE, "separator")
 
 
-class PromptLine(msgspec.Struct, frozen=True, kw_only=True):
+class PromptLine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """A message. ``memo`` is its id, or what kind of marker it is; ``removable`` lines may be left out for want of room.
 
     ``kind`` says which part of the prompt it is of (``description``, ``chat`` …). ``name_added`` is for lines that begin with
@@ -40,10 +40,20 @@ class PromptLine(msgspec.Struct, frozen=True, kw_only=True):
     attachments: tuple[Attachment, ...] = ()
     metadata: FrozenDict = EMPTY
 
-    @property
+    @cached_property
     def content(self) -> str:
         """The text."""
         return self.pieces[0].text if len(self.pieces) == 1 else "".join([piece.text for piece in self.pieces])
+
+    @cached_property
+    def is_blank(self) -> bool:
+        """Whether it has nothing to send."""
+        return not (self.content.strip(WHITE_SPACE) or self.attachments or self.metadata)
+
+    @cached_property
+    def is_trimmed(self) -> bool:
+        """Whether no white space is around its text."""
+        return self.content == self.content.strip(WHITE_SPACE)
 
 
 def line(
@@ -64,19 +74,13 @@ def joined(one: PromptLine, other: PromptLine, separator: str) -> PromptLine:
     )
 
 
-def is_blank(item: PromptLine) -> bool:
-    """Whether a line has nothing to send."""
-    return not (item.content.strip(WHITE_SPACE) or item.attachments or item.metadata)
-
-
 def pushed(lines: list[PromptLine], new: Iterable[PromptLine], *, merges: bool) -> None:
     """Add lines to a prompt. Empty ones are left out; a system line is joined to one before it, for models that merge."""
     for item in new:
-        if is_blank(item):
+        if item.is_blank:
             continue
-        last = lines[-1] if lines else None
-        alike = last is not None and (last.role, last.memo, last.name) == ("system", item.memo, item.name)
-        if merges and last is not None and alike and item.role == "system":
+        last = lines[-1] if merges and lines and item.role == "system" else None
+        if last is not None and (last.role, last.memo, last.name) == ("system", item.memo, item.name):
             lines[-1] = joined(last, item, "\n\n")
         else:
             lines.append(item)
@@ -95,8 +99,7 @@ def split_thoughts(text: str) -> tuple[str, str | None]:
 
 def trimmed(item: PromptLine) -> PromptLine:
     """The line without white space around its text."""
-    text = item.content
-    if text == text.strip(WHITE_SPACE):
+    if item.is_trimmed:
         return item
     return msgspec.structs.replace(item, pieces=strip_pieces(item.pieces, blanks=WHITE_SPACE))
 

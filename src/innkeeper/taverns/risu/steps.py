@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from innkeeper.budget.costing import count_texts
 from innkeeper.budget.settings import CountingConfig, model_for
 from innkeeper.macros.cbs import unescaped
 from innkeeper.prompt import NoConfig, NoteKind, Pipeline, ScratchKey, State, Step, StepConfig
@@ -31,7 +32,7 @@ from innkeeper.taverns.risu.history import (
 )
 from innkeeper.taverns.risu.inlays import with_inlays
 from innkeeper.taverns.risu.inputs import RisuInputs, read_inputs
-from innkeeper.taverns.risu.line import TYPED, PromptLine, is_blank, line, trimmed
+from innkeeper.taverns.risu.line import TYPED, PromptLine, line, trimmed
 from innkeeper.taverns.risu.lore.activation import LoreOutcome, LoreQuery, scan
 from innkeeper.taverns.risu.lore.compiled import compile_lore
 from innkeeper.taverns.risu.lore.ranking import ActiveLore
@@ -99,7 +100,7 @@ def _lore(state: State, _config: NoConfig) -> None:
             greeting=inputs.chat.fm_index + 1,
             variables=inputs.variables,
             random=inputs.expand.scope.random,
-            count=_counter(state),
+            count=_counter_of_many(state),
             counted_by="" if state.inputs.ports.token_counter else f"model {model_for(state)}",
             report=lambda what, why: reports.append(f"{what} is not searched for: {why}"),
             first_text_only=not compat.lore_patterns,
@@ -109,6 +110,11 @@ def _lore(state: State, _config: NoConfig) -> None:
     for report in reports:
         state.warn(report, kind=NoteKind.LORE)
     state.scratch[LORE] = state.result.lore = outcome
+
+
+def _counter_of_many(state: State) -> Callable[[Sequence[str]], list[int]]:
+    costing = CountingConfig().costing(state)
+    return lambda texts: count_texts(costing.counter, texts, costing.model)
 
 
 def _counter(state: State) -> Callable[[str], int]:
@@ -187,7 +193,7 @@ def _memory(state: State, config: MemoryConfig) -> None:
             history, total, summary, counting, without_punctuation=inputs.db.remove_punctuation_hypa
         )
     remaining, oldest = without_oldest(history, total, window, counting)
-    if left_out := [each for each in oldest if not is_blank(each)]:
+    if left_out := [each for each in oldest if not each.is_blank]:
         message = f"{len(left_out)} of the oldest messages are left out: the prompt would be too long"
         state.note(NoteKind.EVICTED, message, data={"messages": len(left_out)})
     has_card = any(card.type == "memory" for card in inputs.template)
@@ -201,7 +207,7 @@ def _assembly(state: State, _config: NoConfig) -> None:
     parts = {**parts, "postEverything": sections.with_prompt_end(parts["postEverything"], texts.get("promptend", ""))}
     chat = list(chat)
     last = [] if inputs.template else chat[-1:]
-    chat = [each for each in chat[: len(chat) - len(last)] if not is_blank(each)]
+    chat = [each for each in chat[: len(chat) - len(last)] if not each.is_blank]
     for each in _depth_lore(lore):
         index = each.depth if each.position == "depth" else len(chat) - each.depth
         # below 0 it counts from the end once more, as JavaScript does

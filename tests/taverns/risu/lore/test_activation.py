@@ -80,7 +80,7 @@ def test_each_entry_has_one_decision_and_the_budget_holds(
         depth=3,
         variables={},
         random=Draws(),
-        count=len,
+        count=lambda texts: list(map(len, texts)),
         report=lambda _what, _why: None,
     )
     result = scan(compile_lore(stored_entries(entries)), query)

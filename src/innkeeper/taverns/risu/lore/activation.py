@@ -17,7 +17,6 @@ import msgspec
 
 from innkeeper.lore.verdict import Verdict
 from innkeeper.prompt.allowance import charge
-from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.determinism import RandomStream
 from innkeeper.taverns.risu.lore.compiled import KeyQuery, ReadyEntry, ReadyLore
 from innkeeper.taverns.risu.lore.entry import CHILD
@@ -46,9 +45,10 @@ class LoreQuery(msgspec.Struct, frozen=True, kw_only=True):
     greeting: int = 0
     variables: MutableMapping[str, Any]
     random: RandomStream
-    count: Callable[[str], int]
+    count: Callable[[Sequence[str]], Sequence[int]]
+    """The tokens of texts, all that are asked for at once."""
     counted_by: str = ""
-    """What tokens are counted by, where that is the same in every scan; entries are then made ready once."""
+    """What tokens are counted by, where that is the same in every scan; entries are then counted once."""
     report: Callable[[str, str], None]
     first_text_only: bool = False
     """Whether a regular expression is run on the first searched text alone."""
@@ -65,11 +65,15 @@ class LoreMatch(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class LoreOutcome:
-    """The entries that are used, in their final order, and the keys that matched, in the order of the search."""
+    """The entries that are used, in their final order."""
 
     active: tuple[ActiveLore, ...]
-    matches: tuple[LoreMatch, ...]
     _scan: _Activation
+
+    @property
+    def matches(self) -> tuple[LoreMatch, ...]:
+        """The keys that matched, in the order of the search."""
+        return tuple(self._scan.matches())
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -112,30 +116,40 @@ def scan(lore: ReadyLore, query: LoreQuery) -> LoreOutcome:
     return _Activation(lore, query).run()
 
 
-class _Texts:
-    """Searched texts with their names, the numbers of the keys in each, and by number the first text that holds the key."""
+class _Window:
+    """The messages that a depth searches, with the numbers of the keys in each; by number the first that holds the key."""
 
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-        self.names: list[str] = []
-        self.hits: list[Collection[int]] = []
+    def __init__(self, messages: Sequence[tuple[str, str]], lore: ReadyLore) -> None:
+        self.messages = messages
+        self.hits = [lore.hits_of_message(text) for _, text in messages]
         self.first: dict[int, int] = {}
+        for index in range(len(messages) - 1, -1, -1):
+            self.first.update(dict.fromkeys(self.hits[index], index))
 
-    def add(self, name: str, text: str, hits: Collection[int]) -> None:
-        """Take in a text with the numbers that it holds."""
-        for number in hits:
-            self.first.setdefault(number, len(self.texts))
-        self.texts.append(text)
-        self.names.append(name)
-        self.hits.append(hits)
+    def name(self, index: int) -> str:
+        """How the log calls a message."""
+        return f"message {index} by {self.messages[index][0]}"
 
-    def first_match(self, query: KeyQuery) -> LoreMatch | None:
-        """The first key of a query in the first text that holds one."""
-        first, index, key = self.first, -1, -1
-        for at, number in enumerate(query.numbers):
-            if number in first and (key < 0 or first[number] < index):
-                index, key = first[number], at
-        return None if key < 0 else LoreMatch(self.names[index], query.keys[key])
+    def searched(self) -> list[_Searched]:
+        """All messages."""
+        return [
+            (self.name(index), text, hits)
+            for index, ((_, text), hits) in enumerate(zip(self.messages, self.hits, strict=True))
+        ]
+
+
+_Searched = tuple[str, str, Collection[int]]
+"""A text that is searched: its name, itself, the numbers of the keys that it holds."""
+
+
+def _first_match(query: KeyQuery, first: Mapping[int, int], length: float = math.inf) -> tuple[int, str] | None:
+    """The first text, among so many, that holds a key of a query, and its first key there."""
+    found: tuple[int, str] | None = None
+    for number, key in zip(query.numbers, query.keys, strict=False):
+        index = first.get(number, length)
+        if index < length and (found is None or index < found[0]):
+            found = int(index), key
+    return found
 
 
 def window_of(messages: Sequence[tuple[str, str]], depth: float) -> Sequence[tuple[str, str]]:
@@ -143,12 +157,17 @@ def window_of(messages: Sequence[tuple[str, str]], depth: float) -> Sequence[tup
 
     A chat with fewer messages than the depth, and with more than half as many, is searched from the difference on.
     """
+    return messages[_begin(len(messages), depth) :]
+
+
+def _begin(length: int, depth: float) -> int:
+    """The index of the first message that a scan depth searches, in a chat of this length."""
     if math.isnan(depth):
-        return messages
+        return 0
     if depth <= 0:
-        return ()
-    begin = len(messages) - int(min(depth, 2 * len(messages)))
-    return messages[max(begin + len(messages), 0) if begin < 0 else begin :]
+        return length
+    begin = length - int(min(depth, 2 * length))
+    return max(begin + length, 0) if begin < 0 else begin
 
 
 class _Activation:
@@ -156,18 +175,26 @@ class _Activation:
 
     def __init__(self, lore: ReadyLore, query: LoreQuery) -> None:
         self.lore, self.query = lore, query
-        self.active: dict[int, ActiveLore] = {}
+        self.fired: dict[int, None] = {}
         self.reasons: dict[int, RisuReason] = {}
         self.facts: dict[int, dict[str, Any]] = {}
-        self.spread = _Texts()
-        self.matches: list[LoreMatch] = []
         self.loop = 0
-        self._windows: dict[float, _Texts] = {}
+        self._spread: list[int] = []
+        self._first: dict[int, int] = {}
+        self._first_of = 0
+        self._log: list[LoreMatch | int] = []
+        self._simple: dict[int, tuple[int, int]] = {}
+        self._windows: dict[float, _Window] = {}
         self._regex = RegexRunner(query.report)
         self._seen = {"keep": False, "leave": False}
         depths = [query.depth if depth is None else depth for depth in lore.depths]
-        numbers = frozenset[int]().union(*(self._window(depth).first for depth in depths))
-        self._candidates = {*lore.always, *(index for number in numbers for index in lore.by_number.get(number, ()))}
+        # where one depth is searched, a key that makes an entry a candidate fires it, if nothing else decides
+        self._quick = lore.simple if len(depths) == 1 and not query.leak else frozenset[int]()
+        texts = [text for _, text in query.messages]
+        self._candidates = {*lore.always}.union(
+            *(lore.called_since(texts, _begin(len(texts), depth)) for depth in depths)
+        )
+        self._known = {*self._candidates}
 
     # ------------------------------------------------------------------------------------------------------- passes
 
@@ -176,15 +203,25 @@ class _Activation:
         while more:
             self.loop += 1
             more = self._pass()
-        chosen, over = within_budget(self.active.values(), self.query.budget)
+        active = self._active()
+        chosen, over = within_budget([active[index] for index in self.fired], self.query.budget)
         used, targets = in_order(chosen)
         for index, spent in over.items():
-            facts = {"tokens": self.active[index].tokens, "used": spent, "budget": self.query.budget}
+            facts = {"tokens": active[index].tokens, "used": spent, "budget": self.query.budget}
             self.reasons[index], self.facts[index] = RisuReason.BUDGET, facts
         for index, (target, is_merged) in targets.items():
             self.facts[index] = {"target": target}
             self.reasons[index] = RisuReason.MERGED if is_merged else RisuReason.NO_TARGET
-        return LoreOutcome(used, tuple(self.matches), self)
+        return LoreOutcome(used, self)
+
+    def _active(self) -> Mapping[int, ActiveLore]:
+        """What fired, with its tokens."""
+        known = self.lore.active_by(self.query.counted_by)
+        new = [self.lore.entries[index] for index in self.fired if index not in known]
+        texts = [entry.head.text for entry in new if entry.head.text]
+        tokens = iter(self.query.count(texts))
+        known.update({entry.index: ActiveLore.of(entry, next(tokens) if entry.head.text else 0) for entry in new})
+        return known
 
     def _pass(self) -> bool:
         """Look at each candidate once, in order; whether another pass is asked for."""
@@ -195,53 +232,40 @@ class _Activation:
         while waiting:
             at = heappop(waiting)
             entry = self.lore.entries[at]
-            reason, facts = self._by_keys(entry) if entry.is_plain else self._decision(entry)
-            self.reasons[at], self.facts[at] = reason, facts
-            if not reason.fired:
-                continue
+            if at in self._quick:
+                self._simple[at] = len(self._spread), self.loop
+                self._log.append(at)
+            else:
+                self.reasons[at], self.facts[at] = self._by_keys(entry) if entry.is_plain else self._decision(entry)
+                if not self.reasons[at].fired:
+                    continue
             self._candidates.discard(at)
-            if self._activate(entry):
+            self.fired[at] = None
+            if self._feeds(entry):
                 again = True
-                for index in self._spread(self.active[at]):
+                self._spread.append(at)
+                new = self.lore.called_by(entry) - self._known
+                self._known |= new
+                self._candidates |= new
+                for index in new:
                     if index > at:
                         heappush(waiting, index)
         return again
 
-    def _activate(self, entry: ReadyEntry) -> bool:
-        """Take an entry in; whether its text is searched from now on."""
-        head, key = entry.head, (id(entry), self.query.counted_by)
-        active = _ACTIVE.get(key) if self.query.counted_by else None
-        if active is None:
-            active = ActiveLore.of(entry, self.query.count(head.text))
-            _ACTIVE.put(key, active, 0, alive=entry) if self.query.counted_by else None
-        self.active[entry.index] = active
-        if not (head.forces or self.query.leak):
-            return self.query.recursive if head.feeds_recursion is None else head.feeds_recursion
-        seen: Mapping[str, bool] = self._seen if self.query.leak else dict.fromkeys(head.forces, True)
-        for force, prefix in (("keep", _MATCHED_PREFIX), ("leave", _LEAVING_PREFIX)):
-            if seen.get(force):
-                self.query.variables[prefix + _record_key(entry)] = "true"
+    def _feeds(self, entry: ReadyEntry) -> bool:
+        """Record that an entry fires, where it says so; whether its text is searched from now on."""
+        head = entry.head
+        if head.forces or self.query.leak:
+            seen: Mapping[str, bool] = self._seen if self.query.leak else dict.fromkeys(head.forces, True)
+            for force, prefix in (("keep", _MATCHED_PREFIX), ("leave", _LEAVING_PREFIX)):
+                if seen.get(force):
+                    self.query.variables[prefix + _record_key(entry)] = "true"
         return self.query.recursive if head.feeds_recursion is None else head.feeds_recursion
-
-    def _spread(self, active: ActiveLore) -> list[int]:
-        """Make the text of an entry searched; the entries that it calls up for the first time."""
-        calls, spread, new = self.lore.calls_of(active.compiled), self.spread, list[int]()
-        for number, indexes in calls.items():
-            if number not in spread.first:
-                spread.first[number] = len(spread.texts)
-                for index in indexes:
-                    if index not in self._candidates and index not in self.active:
-                        self._candidates.add(index)
-                        new.append(index)
-        spread.texts.append(active.text)
-        spread.names.append(active.name)
-        spread.hits.append(calls)
-        return new
 
     # ------------------------------------------------------------------------------------------------------ decision
 
     def _decision(self, entry: ReadyEntry) -> tuple[RisuReason, dict[str, Any]]:
-        if entry.entry.mode == CHILD and (entry.parent < 0 or entry.parent in self.active):
+        if entry.entry.mode == CHILD and (entry.parent < 0 or entry.parent in self.fired):
             return RisuReason.CHILD, {}
         if not entry.entry.always_active and not entry.entry.key:
             return RisuReason.NO_KEYS, {}
@@ -301,26 +325,50 @@ class _Activation:
 
     def _match(self, entry: ReadyEntry, query: KeyQuery) -> LoreMatch | None:
         """The first match of a query, which is logged; for one that wants each key in each text, the last."""
-        window = self._window(self._depth(entry))
-        searched = (window, self.spread) if entry.head.searches_recursion else (window,)
-        if query.query.every:
-            matches = [*self._matches(query, searched)]
-            self.matches += matches
-            expected = len(query.keys) * sum(len(part.texts) for part in searched)
-            return matches[-1] if matches and len(matches) == expected else None
-        if entry.entry.use_regex:
-            match = next(self._matches(query, searched), None)
+        if query.query.every or entry.entry.use_regex:
+            searched = self._searched(entry)
+            matches = self._matches(query, searched)
+            if query.query.every:
+                every = [*matches]
+                self._log += every
+                return every[-1] if every and len(every) == len(query.keys) * len(searched) else None
+            match = next(matches, None)
         else:
-            match = window.first_match(query)
-            if match is None and entry.head.searches_recursion:
-                match = self.spread.first_match(query)
+            match = self._plain_match(entry, query, len(self._spread))
         if match is not None:
-            self.matches.append(match)
+            self._log.append(match)
         return match
 
-    def _matches(self, query: KeyQuery, searched: Sequence[_Texts]) -> Iterator[LoreMatch]:
+    def _plain_match(self, entry: ReadyEntry, query: KeyQuery, length: int) -> LoreMatch | None:
+        """The first match of a query for plain keys among the messages, then among so many texts of entries."""
+        window = self._window(self._depth(entry))
+        if match := _first_match(query, window.first):
+            return LoreMatch(window.name(match[0]), match[1])
+        match = _first_match(query, self._first_spread(), length) if entry.head.searches_recursion else None
+        return LoreMatch(self._name(self._spread[match[0]]), match[1]) if match else None
+
+    def _first_spread(self) -> Mapping[int, int]:
+        """By the numbers of keys the first text of an entry, of those that are searched by now, that holds the key."""
+        for index in range(self._first_of, len(self._spread)):
+            for number in self.lore.hits_of_entry(self.lore.entries[self._spread[index]]):
+                self._first.setdefault(number, index)
+        self._first_of = len(self._spread)
+        return self._first
+
+    def _searched(self, entry: ReadyEntry) -> list[_Searched]:
+        """The texts that an entry's keys are searched in."""
+        texts, entries = self._window(self._depth(entry)).searched(), self.lore.entries
+        if entry.head.searches_recursion:
+            texts += [
+                (self._name(at), entries[at].head.text, self.lore.hits_of_entry(entries[at])) for at in self._spread
+            ]
+        return texts
+
+    def _name(self, at: int) -> str:
+        return f"lorebook {self.lore.entries[at].source}"
+
+    def _matches(self, query: KeyQuery, texts: Sequence[_Searched]) -> Iterator[LoreMatch]:
         """Each match, text by text, key by key."""
-        texts = [item for part in searched for item in zip(part.names, part.texts, part.hits, strict=True)]
         charge("lore", 1 + len(texts))
         for name, text, hits in texts[:1] if query.patterns and self.query.first_text_only else texts:
             for pattern, key in zip(query.patterns, query.keys, strict=False):
@@ -333,18 +381,29 @@ class _Activation:
     def _depth(self, entry: ReadyEntry) -> float:
         return self.query.depth if entry.head.scan_depth is None else entry.head.scan_depth
 
-    def _window(self, depth: float) -> _Texts:
+    def _window(self, depth: float) -> _Window:
         key = -1.0 if math.isnan(depth) else max(depth, 0)
         if key not in self._windows:
-            window = self._windows[key] = _Texts()
-            for index, (role, text) in enumerate(window_of(self.query.messages, depth)):
-                window.add(f"message {index} by {role}", text, self.lore.hits_of_message(text))
+            self._windows[key] = _Window(window_of(self.query.messages, depth), self.lore)
         return self._windows[key]
+
+    def _simple_match(self, at: int) -> LoreMatch:
+        """The match of an entry that nothing but a key decides about: as it was when it fired."""
+        entry = self.lore.entries[at]
+        match = self._plain_match(entry, entry.queries[0], self._simple[at][0])
+        return match or LoreMatch("", "")
+
+    def matches(self) -> Iterator[LoreMatch]:
+        """The keys that matched, in the order of the search."""
+        return (self._simple_match(each) if isinstance(each, int) else each for each in self._log)
 
     def verdicts(self) -> Iterator[Verdict]:
         for entry in self.lore.entries:
             reason, facts = self.reasons.get(entry.index), self.facts.get(entry.index, {})
-            if reason is None:
+            if reason is None and entry.index in self._simple:
+                match, loop = self._simple_match(entry.index), self._simple[entry.index][1]
+                reason, facts = RisuReason.KEY, {"key": match.key, "place": match.source, "loop": loop}
+            elif reason is None:
                 reason, facts = self._unseen(entry)
             stored = entry.entry
             remark = "its book has switched it off, which RisuAI does not heed" if stored.disabled else ""
@@ -359,9 +418,6 @@ class _Activation:
             return RisuReason.NO_DEPTH, {"depth": depth}
         return self._stopped(entry) or (RisuReason.NO_MATCH, {"keys": entry.entry.key})
 
-
-_ACTIVE: Final[BoundedCache[tuple[int, str], ActiveLore]] = BoundedCache()
-"""Entries as they fire, by their identity and by what their tokens are counted by."""
 
 _MISSES: Final = {
     "key": RisuReason.NO_MATCH,

@@ -7,23 +7,31 @@ compares a key with what stands between single blanks. Both are sets of numbers 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
 from innkeeper.lore.matcher import KeyIndex, Pattern, RegexKey
 from innkeeper.prompt.allowance import charge
+from innkeeper.prompt.beginnings import Beginnings
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.taverns.risu.lore.decorators import Decorators, Query, read_decorators
 from innkeeper.taverns.risu.lore.entry import CHILD, LoreEntry
 from innkeeper.text.javascript.values import strip
+
+if TYPE_CHECKING:
+    from innkeeper.taverns.risu.lore.ranking import ActiveLore
 
 _COMMENTS: Final = re.compile(r"\{\{(?://|comment:)")
 _STEPS_AN_ENTRY: Final = 40
 _ENTRY_BYTES: Final = 4096
 _LISTED_BYTES: Final = 400
 _CHARACTERS_A_STEP: Final = 32
+_FEW: Final = 128
+"""Messages that are gone through in each scan."""
+_COUNTERS: Final = 8
 
 
 class KeyQuery(msgspec.Struct, frozen=True, gc=False):
@@ -46,11 +54,20 @@ class ReadyEntry(msgspec.Struct, frozen=True, eq=False, gc=False):
     parent: int = -1
     is_plain: bool = False
     """Whether its keys alone decide about it."""
+    is_simple: bool = False
+    """Whether one of its keys, which are plain texts, is all it takes, in any text that is searched by default."""
 
     @property
     def source(self) -> str:
         """Its name, by which injections and the log call it."""
         return self.entry.comment or f"lorebook {self.index}"
+
+
+class _Called(NamedTuple):
+    """A number of texts, and by their indexes the entries that search for a key in them, each with the last such text."""
+
+    texts: int
+    last: dict[int, int]
 
 
 class ReadyLore:
@@ -64,7 +81,10 @@ class ReadyLore:
         self._words: dict[str, int] = {}
         self.by_number: dict[int, list[int]] = {}
         self.always: list[int] = []
-        self._calls: dict[int, Mapping[int, Sequence[int]]] = {}
+        self._hits: dict[int, frozenset[int]] = {}
+        self._calls: dict[int, frozenset[int]] = {}
+        self._called: Beginnings[str, _Called] = Beginnings(_Called(0, {}), self._with_called)
+        self._active: dict[str, dict[int, ActiveLore]] = {}
         self.depths: set[float | None] = set()
         ids: dict[str, int] = {}
         self.entries = tuple(
@@ -72,6 +92,7 @@ class ReadyLore:
             for index, entry in enumerate(entries)
         )
         self.index = KeyIndex([Pattern(text, exact_case=True) for text in self._partial])
+        self.simple = frozenset([entry.index for entry in self.entries if entry.is_simple])
 
     def _compiled(
         self,
@@ -99,6 +120,8 @@ class ReadyLore:
         if entry.selective and entry.secondkey:
             queries.append(Query("secondary", _split(entry.secondkey)))
         self.depths.add(head.scan_depth)
+        is_plain = not (head.conditions or head.forces or entry.always_active or entry.mode == CHILD)
+        by_default = head.scan_depth is None and head.searches_recursion
         compiled = ReadyEntry(
             index=index,
             entry=entry,
@@ -108,7 +131,8 @@ class ReadyLore:
             ),
             full_words=words,
             parent=parent,
-            is_plain=not (head.conditions or head.forces or entry.always_active or entry.mode == CHILD),
+            is_plain=is_plain,
+            is_simple=is_plain and by_default and len(queries) == 1 and not entry.use_regex,
         )
         draws = any(condition.name == "probability" for condition in head.conditions)
         if entry.always_active or entry.use_regex or head.forces or draws:
@@ -129,13 +153,43 @@ class ReadyLore:
         texts = [key.lower() if words else key.lower().replace(" ", "") for key in keys]
         return KeyQuery(query, keys, tuple(2 * numbers.setdefault(text, len(numbers)) + kind for text in texts))
 
-    def calls_of(self, entry: ReadyEntry) -> Mapping[int, Sequence[int]]:
-        """The numbers of the keys that the text of an entry holds, each with the entries that search for it."""
+    def hits_of_entry(self, entry: ReadyEntry) -> frozenset[int]:
+        """The numbers of the keys that the text of an entry holds."""
+        known = self._hits.get(entry.index)
+        if known is None:
+            known = self._hits[entry.index] = self.hits(entry.head.text)
+        return known
+
+    def called_by(self, entry: ReadyEntry) -> frozenset[int]:
+        """The entries that search for a key which the text of an entry holds."""
         known = self._calls.get(entry.index)
         if known is None:
-            hits = self.hits(entry.head.text)
-            known = self._calls[entry.index] = {number: self.by_number.get(number, ()) for number in hits}
+            lists = [self.by_number.get(number, ()) for number in self.hits_of_entry(entry)]
+            known = self._calls[entry.index] = frozenset(chain.from_iterable(lists))
         return known
+
+    def called_since(self, texts: Sequence[str], begin: int) -> Iterable[int]:
+        """The entries that search for a key in one of these texts, from an index on."""
+        by_number = self.by_number
+        if len(texts) - begin <= _FEW:
+            numbers = frozenset[int]().union(*map(self.hits_of_message, texts[begin:]))
+            return chain.from_iterable([by_number.get(number, ()) for number in numbers])
+        # gone through from a text on that is the same for many turns
+        first = begin - begin % _FEW
+        return [at for at, last in self._called.of(tuple(texts[first:])).last.items() if last >= begin - first]
+
+    def _with_called(self, before: _Called, texts: tuple[str, ...], _key: None) -> _Called:
+        last = dict(before.last)
+        for index, text in enumerate(texts, before.texts):
+            for number in self.hits_of_message(text):
+                last.update(dict.fromkeys(self.by_number.get(number, ()), index))
+        return _Called(before.texts + len(texts), last)
+
+    def active_by(self, counted_by: str) -> dict[int, ActiveLore]:
+        """The entries that have fired so far, by their indexes, with tokens counted so; kept where that has a name."""
+        if len(self._active) >= _COUNTERS:
+            self._active = {}
+        return self._active.setdefault(counted_by, {}) if counted_by else {}
 
     def hits(self, text: str) -> frozenset[int]:
         """Return the numbers of the keys that a text holds."""
