@@ -85,7 +85,7 @@ def _store(state: State, changed: Mapping[Any, str]) -> None:
 
 def _lore(state: State, _config: NoConfig) -> None:
     inputs = state.scratch[INPUTS]
-    owner = inputs.group or inputs.character
+    owner, costing = inputs.group or inputs.character, CountingConfig().costing(state)
     settings, compat = owner.lore_settings, inputs.compat
     words = bool(settings.get("fullWordMatching"))
     lore = compile_lore(inputs.entries, full_words=words, keep_slash=not compat.lore_patterns)
@@ -100,7 +100,7 @@ def _lore(state: State, _config: NoConfig) -> None:
             greeting=inputs.chat.fm_index + 1,
             variables=inputs.variables,
             random=inputs.expand.scope.random,
-            count=_counter_of_many(state),
+            count=lambda texts: count_texts(costing.counter, texts, costing.model),
             counted_by="" if state.inputs.ports.token_counter else f"model {model_for(state)}",
             report=lambda what, why: reports.append(f"{what} is not searched for: {why}"),
             first_text_only=not compat.lore_patterns,
@@ -110,11 +110,6 @@ def _lore(state: State, _config: NoConfig) -> None:
     for report in reports:
         state.warn(report, kind=NoteKind.LORE)
     state.scratch[LORE] = state.result.lore = outcome
-
-
-def _counter_of_many(state: State) -> Callable[[Sequence[str]], list[int]]:
-    costing = CountingConfig().costing(state)
-    return lambda texts: count_texts(costing.counter, texts, costing.model)
 
 
 def _counter(state: State) -> Callable[[str], int]:
