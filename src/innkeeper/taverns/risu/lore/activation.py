@@ -144,12 +144,12 @@ _Searched = tuple[str, str, Collection[int]]
 
 def _first_match(query: KeyQuery, first: Mapping[int, int], length: float = math.inf) -> tuple[int, str] | None:
     """The first text, among so many, that holds a key of a query, and its first key there."""
-    found: tuple[int, str] | None = None
+    match: tuple[int, str] | None = None
     for number, key in zip(query.numbers, query.keys, strict=False):
         index = first.get(number, length)
-        if index < length and (found is None or index < found[0]):
-            found = int(index), key
-    return found
+        if index < length and (match is None or index < match[0]):
+            match = int(index), key
+    return match
 
 
 def window_of(messages: Sequence[tuple[str, str]], depth: float) -> Sequence[tuple[str, str]]:
