@@ -166,6 +166,17 @@ def test_a_conversation_has_a_state(inn: Make) -> None:
     assert "6!" not in house.texts()
 
 
+def test_a_round_of_tools_is_a_turn(inn: Make) -> None:
+    """The prompt is made again with the results, from the state of the turn that called."""
+    house = inn()
+    house.ask("Fog?")
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    called = {"role": "assistant", "content": "It is.", "tool_calls": [call]}
+    chat = [{"role": "user", "content": "Fog?"}, called, {"role": "tool", "tool_call_id": "c1", "content": "Fog."}]
+    _, answer = house.ask(chat, tools=[{"type": "function", "function": {"name": "look"}}])
+    assert answer.headers["x-innkeeper-conversation"] == "continued; turn=2"
+
+
 def test_a_named_conversation_goes_on_without_its_beginning(inn: Make) -> None:
     """A client that sends the last messages alone has its state if it names the conversation."""
     house = inn("[variables.local]\nn = 4\n")
