@@ -146,6 +146,7 @@ def play(columns: int, steps: tuple[Step, ...] = STEPS) -> list[tuple[Step, int,
             "PATH": os.environ["PATH"],
             "TERM": "xterm-256color",
             "LANG": "C.UTF-8",
+            "PAGER": "cat",
         }
         names = {str(where / "cards"): "FOLDER", str(where): "HOME", url: "URL"}
         results = []
