@@ -42,11 +42,20 @@ def entry(page: Any) -> None:
     seen(page.get_by_role("region", name="Why this entry"))
 
 
-def saving(page: Any) -> None:
-    """What saving changes."""
+def saving(page: Any) -> Any:
+    """What saving changes, field by field: the dialog."""
     field(page, "Personality").fill("loud")
     page.keyboard.press("Control+s")
-    seen(page.get_by_role("dialog", name="What saving changes").locator(".cm-content").first)
+    dialog = page.get_by_role("dialog", name="What saving changes")
+    seen(dialog.locator("ins", has_text="loud"))
+    return dialog
+
+
+def saving_json(page: Any) -> None:
+    """The same as JSON, two files side by side."""
+    dialog = saving(page)
+    dialog.get_by_role("radio", name="JSON").check()
+    seen(dialog.locator(".cm-content").first)
 
 
 class View(NamedTuple):
@@ -77,6 +86,7 @@ VIEWS = (
     View("palette", palette),
     View("keys", keys),
     View("saving", saving),
+    View("saving JSON", saving_json),
 )
 
 
