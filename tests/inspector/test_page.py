@@ -230,3 +230,26 @@ def test_the_model_on_this_machine_answers(page: Any) -> None:
     answer = page.get_by_role("log").get_by_role("listitem").last
     says(answer, re.compile(r"\d+ tokens.*1 / 1", re.DOTALL))
     assert answer.locator(".bubble").inner_text().strip()
+
+
+def test_the_first_look_leads_to_three_things(page: Any, window: Watched) -> None:
+    """The field of a text, the reason of an entry, the chat by turns; closed, it does not come again."""
+    first = page.get_by_role("complementary", name="Three things to see")
+    first.get_by_role("button", name="Why an entry is in").click()
+    says(page.get_by_role("region", name="Why this entry"), "Key matched")
+    first.get_by_role("button", name="Where a text comes from").click()
+    page.locator("#pane-files .field.focused").wait_for()
+    first.get_by_role("button", name="Close the first look").click()
+    has(first, 0)
+    window.open()
+    seen(page.get_by_role("article").first)
+    has(first, 0)
+
+
+def test_what_has_no_effect_calls_for_nobody(page: Any) -> None:
+    """The packaged example greets nobody with a number; what its files say in vain is folded."""
+    notes = page.get_by_role("tab", name="Notes").last
+    has(notes.locator(".chip"), 0)
+    notes.click()
+    page.get_by_text("What has no effect here").click()
+    seen(page.get_by_role("list", name="What has no effect here"))

@@ -39,7 +39,7 @@ export interface Tinted {
 
 const fromOutside = Annotation.define<boolean>();
 
-const ANGLED = /<<[^<>\n]{1,200}>>|<(?:user|char|bot|start|group)>/gi;
+const ANGLED = /(?<!<)<<[^<>\n]{1,200}>>(?!>)|<(?:user|char|bot|start|group)>/gi;
 const macroMarks = new MatchDecorator({ regexp: ANGLED, decoration: () => Decoration.mark({ class: "cm-macro" }) });
 const angled = ViewPlugin.fromClass(
   class {

@@ -12,6 +12,7 @@ interface Kept {
   left: number;
   right: number;
   tints: boolean;
+  welcomed: boolean;
 }
 
 function kept(): Partial<Kept> {
@@ -28,15 +29,18 @@ class Preferences {
   left = $state(400);
   right = $state(400);
   tints = $state(true);
+  /** Whether the first look was closed. */
+  welcomed = $state(false);
 
   start(): void {
-    const { theme, language, left, right, tints } = kept();
+    const { theme, language, left, right, tints, welcomed } = kept();
     if (theme === "light" || theme === "dark") this.theme = theme;
     const spoken = language ?? (navigator.language.startsWith("zh") ? "zh" : "en");
     this.language = spoken === "zh" ? "zh" : "en";
     if (typeof left === "number") this.left = left;
     if (typeof right === "number") this.right = right;
     if (typeof tints === "boolean") this.tints = tints;
+    this.welcomed = welcomed === true;
     if (this.theme !== "auto") document.documentElement.dataset["theme"] = this.theme;
     if (this.language !== "en") void speak(this.language);
   }
@@ -55,9 +59,9 @@ class Preferences {
   }
 
   keep(): void {
-    const { theme, language, left, right, tints } = this;
+    const { theme, language, left, right, tints, welcomed } = this;
     try {
-      localStorage.setItem(KEY, JSON.stringify({ theme, language, left, right, tints } satisfies Kept));
+      localStorage.setItem(KEY, JSON.stringify({ theme, language, left, right, tints, welcomed } satisfies Kept));
     } catch {
       // A browser that keeps nothing: it is as it is the next time.
     }

@@ -449,10 +449,12 @@ class Session {
   }
 }
 
-/** Findings without those that say the same of the same place again. */
-const distinct = (findings: readonly FindingView[]): readonly FindingView[] => [
-  ...new Map(findings.map((finding) => [`${finding.file} ${finding.path.join("\u0000")} ${finding.message} ${finding.line}:${finding.column}`, finding])).values(),
-];
+/** Findings without those that say the same of the same place again, or of no place what is said of one. */
+function distinct(findings: readonly FindingView[]): readonly FindingView[] {
+  const placed = new Set(findings.filter((one) => one.path.length).map((one) => `${one.file} ${one.message}`));
+  const all = findings.filter((one) => one.path.length || !placed.has(`${one.file} ${one.message}`));
+  return [...new Map(all.map((one) => [`${one.file} ${one.path.join("\u0000")} ${one.message} ${one.line}:${one.column}`, one])).values()];
+}
 
 export const placeKey = (file: string, path: Path): string => `${file}\u0000${path.join("\u0000")}`;
 

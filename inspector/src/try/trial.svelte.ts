@@ -85,6 +85,7 @@ class Trial {
   models = $state.raw<readonly TalkModel[]>([]);
   shape = $state.raw<Shape>({ tools: undefined, schema: undefined });
   readonly variants = [new Variant("A"), new Variant("B")] as const;
+  #asked = false;
   #began = false;
 
   /** Where a tab keeps it: a page that is loaded again finds it there. */
@@ -92,17 +93,23 @@ class Trial {
     return `innkeeper-inspector-try ${session.workspace?.title ?? ""}`;
   }
 
-  /** Ask who can be asked, and take up what this tab had before. */
-  async begin(): Promise<void> {
-    if (this.#began) return;
-    this.#began = true;
-    this.#restore();
+  /** Ask, once, who can be asked. */
+  async meet(): Promise<void> {
+    if (this.#asked) return;
+    this.#asked = true;
     try {
       this.models = await api.models();
     } catch (error) {
-      this.#began = false;
+      this.#asked = false;
       session.complain(error);
     }
+  }
+
+  /** Take up what this tab had before. */
+  begin(): void {
+    if (!this.#began) this.#restore();
+    this.#began = true;
+    void this.meet();
   }
 
   #restore(): void {

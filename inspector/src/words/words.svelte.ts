@@ -36,7 +36,7 @@ export function t(word: Word, values?: Readonly<Record<string, string | number>>
 }
 
 /** The word for a code that the service uses, or the code itself. */
-export function named(kind: "asset" | "reason" | "kind" | "role" | "group" | "severity" | "field" | "form" | "choice" | "rule" | "step" | "stage" | "figure" | "scope" | "code", code: string): string {
+export function named(kind: "asset" | "reason" | "kind" | "role" | "slot" | "group" | "severity" | "field" | "form" | "choice" | "rule" | "step" | "stage" | "figure" | "scope" | "code", code: string): string {
   const word = `${kind}.${code}`;
   return table[word] ?? (en as Record<string, string>)[word] ?? code.replaceAll("_", " ");
 }

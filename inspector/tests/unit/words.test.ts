@@ -12,7 +12,7 @@ const code = readdirSync(SRC, { recursive: true, encoding: "utf8" })
   .map((name) => readFileSync(join(SRC, name), "utf8"))
   .join("\n");
 // Words for codes of the service, which `named` looks up.
-const BY_CODE = /^(asset|reason|kind|role|group|severity|field|form|choice|help|rule|scope|step|stage|figure|code|verdict)\./;
+const BY_CODE = /^(asset|reason|kind|role|slot|group|severity|field|form|choice|help|rule|scope|step|stage|figure|code|verdict)\./;
 
 describe("the words of the page", () => {
   it("are the same keys in both languages, none of them empty", () => {
