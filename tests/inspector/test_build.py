@@ -56,7 +56,7 @@ def test_one_search_finds_texts_everywhere(page: Any) -> None:
 def test_what_is_sent_is_copied_as_a_program(page: Any) -> None:
     """Each form names the model's placeholder where none is chosen."""
     page.get_by_role("tab", name="Settings").click()
-    page.get_by_role("textbox", name="Model").fill("")
+    page.get_by_role("combobox", name="Model").fill("")
     page.get_by_role("tab", name="Wire").click()
     page.get_by_role("radio", name="JavaScript").click()
     says(page.locator("#view .cm-content"), "process.env.API_KEY")

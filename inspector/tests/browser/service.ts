@@ -59,6 +59,7 @@ export async function answer(page: Page, session: Recorded): Promise<void> {
     workspace: () => session.workspace,
     wire: (url) => ({ ...session.wire, dialect: url.searchParams.get("dialect") }),
     compare: () => session.comparison,
+    models: () => [],
   };
   await page.route("**/v1/inspector/**", (route: Route) => {
     const url = new URL(route.request().url());
