@@ -194,3 +194,11 @@ def test_a_preset_without_prompts_has_the_usual_order() -> None:
     plan = risu.build(character="Ann", message="Hi", preset={"input_sequence": "U:", "output_sequence": "A:"})
     assert texts(plan) == ["Hi"]
     assert any("template for text completion" in note.message for note in plan.warnings)
+
+
+def test_what_macros_know_of_lore_and_model() -> None:
+    """Entries as they are stored, and the provider's name."""
+    text = "{{element::{{arrayelement::{{lorebook}}::0}}::secondkey}}{{metadata::modelinternalid}}"
+    entry = {**lore("X"), "secondkey": "s"}
+    plan = built({"globalLore": [entry]}, {"promptTemplate": [{"type": "plain", "text": text}], "aiModel": "gpt4o"})
+    assert texts(plan) == ["sgpt-4o"]

@@ -28,10 +28,12 @@ CASES: dict[str, dict[str, Any]] = {
     "a chance of many digits": {"character": card("@@probability " + "9" * 400 + "\n@@scan_depth 1e99\nc")},
     "starts of messages": {"preset": {"promptTemplate": [{"type": "chatML", "text": "<|im_start|>" * 20_000}]}},
     "colons": {"character": {"name": "Ann", "mes_example": "{{user}}:" * 20_000 + "\n" * 20_000}},
+    "members that are none": {"settings": {"risu": {"members": [1, {"name": 5}], "speaker": 99}}},
     "nothing of its shape": {
         "preset": {"promptTemplate": ["x", 5, {"type": 7}, {"type": "cache", "depth": 10**30}], "formatingOrder": 5},
         "settings": {
             "risu": {
+                "members": 5,
                 "database": 5,
                 "chat": {"message": [5, {"role": 5, "data": None}]},
                 "character": {
@@ -58,6 +60,13 @@ def test_places_in_places_are_bounded() -> None:
     """An entry that names its own place many times over takes more than a build may."""
     with pytest.raises(AllowanceError):
         risu.build(character=card("@@position pt_a\n" + "{{position::a}}" * 50), preset=PLACES)
+
+
+def test_a_chat_that_cards_repeat_is_bounded() -> None:
+    """Each card of the chat costs its messages."""
+    cards = [{"type": "chat", "rangeStart": -1000}] * 2_000
+    with pytest.raises(AllowanceError):
+        risu.build(message="x", history=[{"role": "user", "content": "y"}] * 200, preset={"promptTemplate": cards})
 
 
 def test_what_people_say_is_not_expanded_twice() -> None:

@@ -30,6 +30,7 @@ WHOLE_CHAT: Final = -1000
 _ROLES: Final = {"bot": "assistant", "user": "user", "assistant": "assistant"}
 _AUTOMATIC: Final = 3
 """The user's newest messages that get a point of the cache behind a chat card."""
+_STEPS_A_LINE: Final = 60
 _CHAT_ML: Final = re.compile(r"<\|im_start\|>(.*?)(?:<\|im_end\|>|$)", re.DOTALL)
 _SPEAKER: Final = re.compile(r"(system|user|assistant)(?:<\|im_sep\|>|[ \n])")
 ORDERED: Final = {"personaPrompt": "persona", "authorNote": "authornote"}
@@ -126,6 +127,7 @@ class Template:
         end = card.range_end if isinstance(card.range_end, int) and card.range_start != WHOLE_CHAT else count
         start, end = (max(count + at, 0) if at < 0 else at for at in (start, end))
         lines = list(self.chat[start:end]) if start < end else []
+        charge("risu", _STEPS_A_LINE * (1 + len(lines)))
         if not self.inputs.prompts.send_chat_as_system or card.chat_as_original_on_system:
             return lines
         return [_as_system(each) for each in lines]

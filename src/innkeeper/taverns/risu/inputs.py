@@ -125,6 +125,9 @@ def read_inputs(state: State) -> RisuInputs:
     compat = compat_of(request.profile)
     own = request.settings.get("risu")
     own = thaw(own) if isinstance(own, Mapping) else {}
+    for part, unread_names in _WITHOUT_EFFECT.items():
+        if unread := [f"risu.{part}.{name}" for name in unread_names if _objects(own, part).get(name)]:
+            note_unread(state, "settings", unread, "the risu tavern has nothing that does it")
     fields = _database(state, assets, own)
     db = read_stored(RisuSettings, fields)
     if db.max_context > (largest := _LARGEST.get(db.ai_model, db.max_context)):
@@ -143,7 +146,7 @@ def read_inputs(state: State) -> RisuInputs:
     scope = msgspec.structs.replace(
         scope,
         greeting=character.greeting(chat.fm_index) if greeting is None else greeting,
-        lorebook=lambda: [{name: getattr(each, name) for name in ("key", "comment", "content")} for each in entries],
+        lorebook=lambda: [each.stored for each in entries],
         messages=[message.stored for message in messages],
         modules={
             str(module["namespace"]): names_of(module.get("assets")) for module in modules if module.get("namespace")
@@ -186,6 +189,13 @@ def read_inputs(state: State) -> RisuInputs:
         notes=notes,
         rewrites={},
     )
+
+
+_WITHOUT_EFFECT: Final[Mapping[str, tuple[str, ...]]] = {
+    "database": ("presetChain",),
+    "chat": ("hypaV2Data", "hypaV3Data"),
+}
+"""Parts of RisuAI's own objects that a prompt of its would depend on, and none here does."""
 
 
 def _objects(own: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -231,7 +241,9 @@ def _people(
     """The group, who answers, and the names of all speakers by their ids."""
     card = {} if assets.character is None else stored_character(assets.character)
     character_fields = {**card, **_objects(own, "character")}
-    members = own.get("members") or [stored_character(member.card) for member in assets.members]
+    listed = own.get("members")
+    members = [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list) else []
+    members = members or [stored_character(member.card) for member in assets.members]
     if not members:
         character = read_stored(StoredCharacter, character_fields)
         _note_of_groups(state, assets)
@@ -383,6 +395,7 @@ def _scope(state: State, db: RisuSettings, character: StoredCharacter, chat: Sto
         defaults=default_variables(character.default_variables, db.template_default_variables),
         global_variables=db.global_chat_variables,
         model=db.ai_model,
+        metadata={} if (known := model_of(db.ai_model)) is None else {"modelinternalid": known.internal},
         sub_model=db.sub_model,
         jailbreak_on=db.jailbreak_toggle,
         max_context=db.max_context or _USUAL_WINDOW,

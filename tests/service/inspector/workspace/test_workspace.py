@@ -172,12 +172,16 @@ def test_findings_are_beside_their_place() -> None:
     found = {finding.code: finding.path for finding in workspace.file_view(file).findings}
     assert ("entries", "7", "content") in found.values()
     assert before < set(found)
+    workspace.change(SettingsChange(tavern="risu"))
+    assert workspace.lint()
+    risu = {finding.message for finding in workspace.file_view(file).findings}
+    assert any("there is no macro {{nonsense}}" in message for message in risu)
 
 
 def test_every_tavern_is_shown() -> None:
     """With its messages, and its verdicts where it gives any."""
     workspace = example(message="Is the reef safe?")
-    for tavern in ("silly", "vibe", "smart", "template"):
+    for tavern in TAVERNS:
         workspace.change(SettingsChange(tavern=tavern))
         inspection = inspected(workspace, build(workspace.request()))
         assert inspection.tavern == tavern

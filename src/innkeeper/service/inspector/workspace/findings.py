@@ -23,36 +23,41 @@ _SEVERITIES: Final = {Level.ERROR: "error", Level.WARNING: "warning", Level.INFO
 
 
 class LintCache:
-    """What looking for dead entries and the like came to, by the file and the asset that it held then."""
+    """What looking for dead entries and the like came to, by the file, the asset that it held then, and the tavern."""
 
     def __init__(self) -> None:
-        self._cached: dict[str, tuple[Any, tuple[FindingView, ...]]] = {}
+        self._cached: dict[str, tuple[Any, str, tuple[FindingView, ...]]] = {}
 
     def findings(self, file: WorkingFile) -> tuple[FindingView, ...]:
         """What is known of a file as it is now."""
-        asset, findings = self._cached.get(file.id, (None, ()))
+        asset, _, findings = self._cached.get(file.id, _NOT_LINTED)
         return findings if asset is file.asset else ()
 
-    def lint(self, files: Iterable[WorkingFile], preset: Preset | None, model: str | None) -> bool:
+    def lint(self, files: Iterable[WorkingFile], preset: Preset | None, model: str | None, *, tavern: str) -> bool:
         """Look at what was not looked at as it is now; whether there was any."""
-        new = [
-            file
-            for file in files
-            if file.asset is not None and self._cached.get(file.id, (None, ()))[0] is not file.asset
-        ]
+        new = []
+        for file in files:
+            asset, former, _ = self._cached.get(file.id, _NOT_LINTED)
+            if file.asset is not None and (asset is not file.asset or former != tavern):
+                new.append(file)
         for file in new:
-            self._cached[file.id] = (file.asset, tuple(_lint(file, preset, model)))
+            self._cached[file.id] = (file.asset, tavern, tuple(_lint(file, preset, model, tavern)))
         return bool(new)
 
 
-def _lint(file: WorkingFile, preset: Preset | None, model: str | None) -> list[FindingView]:
-    from innkeeper.lore.lint import RESTATED
-    from innkeeper.taverns.silly.lint import lint_fields
+_NOT_LINTED: Final = (None, "", ())
 
+
+def _lint(file: WorkingFile, preset: Preset | None, model: str | None, tavern: str) -> list[FindingView]:
+    from innkeeper.lore.lint import RESTATED
+    from innkeeper.taverns import TAVERNS
+
+    # those that scan no lore by rules of their own are looked at by SillyTavern's
+    rules = TAVERNS[tavern if tavern in TAVERNS and TAVERNS[tavern].lore_settings else "silly"]
     fields = AssetFields()
     try:
         fields.put(file.asset, file.name)
-        findings = lint_fields(fields.fields, preset, model)
+        findings = rules.lint(fields.fields, preset, model)
     except InnkeeperError as error:
         return [FindingView("note", error.kind, error.message, error.hint, file.id)]
     return [finding_view(file, one) for one in findings if one.rule not in RESTATED]

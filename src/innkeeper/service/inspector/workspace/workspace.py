@@ -159,7 +159,8 @@ class OpenWorkspace:
         """Look for dead entries and the like in what was not looked at as it is now; whether there was any."""
         used = (self.files[key].asset for key in self.settings.used if key in self.files)
         preset = next((asset.preset for asset in used if type(asset).__name__ == "PresetFile"), None)
-        return self._linted.lint(self.files.values(), preset, self.settings.model)
+        settings = self.settings
+        return self._linted.lint(self.files.values(), preset, settings.model, tavern=settings.tavern)
 
     @property
     def chat_file(self) -> WorkingFile | None:

@@ -103,7 +103,7 @@ class LoreOutcome:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready facts."""
         return {
-            "activated": [{"book": each.compiled.entry.book, "uid": each.compiled.entry.uid} for each in self.active],
+            "activated": [{"book": each.book, "uid": each.uid} for each in self.active],
             "overflowed": self.overflowed,
             "budget": self.budget,
             "loops": self.loops,

@@ -38,6 +38,22 @@ class LoreEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     book: str = ""
     uid: int | str = 0
 
+    @property
+    def stored(self) -> dict[str, Any]:
+        """The entry as RisuAI stores it."""
+        return {
+            "key": self.key,
+            "comment": self.comment,
+            "content": self.content,
+            "mode": self.mode,
+            "insertorder": self.insertorder,
+            "alwaysActive": self.always_active,
+            "secondkey": self.secondkey,
+            "selective": self.selective,
+            **({"useRegex": True} if self.use_regex else {}),
+            **({"id": self.id} if self.id else {}),
+        }
+
 
 def stored_entries(items: Any, book: str = "") -> Iterator[LoreEntry]:
     """The entries of a list in RisuAI's own words; what is no object is left out."""

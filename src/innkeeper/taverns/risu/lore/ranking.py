@@ -76,6 +76,21 @@ class ActiveLore(msgspec.Struct, frozen=True, kw_only=True):
         """The name of the entry."""
         return self.compiled.source
 
+    @property
+    def book(self) -> str:
+        """The book that it is from."""
+        return self.compiled.entry.book
+
+    @property
+    def uid(self) -> int | str:
+        """Its number in the book."""
+        return self.compiled.entry.uid
+
+    @property
+    def content(self) -> str:
+        """Its text, by the name that entries of other taverns have for it."""
+        return self.text
+
 
 def within_budget(fired: Iterable[ActiveLore], budget: float) -> tuple[list[ActiveLore], dict[int, int]]:
     """The entries that fit, by priority; those that do not by their indexes, each with the tokens that were spent before it.
