@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 from itertools import accumulate
+from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
@@ -166,7 +167,7 @@ def cache_plan(
     marks: tuple[Breakpoint, ...] = ()
     if rule.mode == "breakpoints":
         old = [] if before is None else [index for index in _stable_ends(before) if index < end.index]
-        own = {block.id: block for block in plan.blocks}
+        own = dict(zip(map(attrgetter("id"), plan.blocks), plan.blocks, strict=True))
         # a text that was joined of several blocks has no block of its own that a mark could stand on
         free = [n for n in sorted({*_stable_ends(blocks), *old}) if own.get(blocks[n].id) == blocks[n]]
         long = [n for n in free if ends[n + 1] >= minimum][-rule.breakpoints :]
@@ -225,16 +226,22 @@ def _as_sent(plan: Plan, provider: str) -> tuple[Block, ...]:
     blocks = plan.sent_blocks()
     if provider not in _APART or plan.dialect not in {None, "openai", *_APART}:
         return blocks
-    return tuple(sorted(blocks, key=lambda block: block.role != "system"))
+    others = [block for block in blocks if block.role != "system"]
+    return (*[block for block in blocks if block.role == "system"], *others)
 
 
 def _stable_ends(blocks: Sequence[Block]) -> list[int]:
     """The last message before the history, and the last two before a text that moves with every message."""
-    history = [index for index, block in enumerate(blocks) if block.group == BudgetGroup.HISTORY]
-    if not history:
+    groups, history, in_chat = [block.group for block in blocks], BudgetGroup.HISTORY.value, InsertionPoint.IN_CHAT
+    if history not in groups:
         return [len(blocks) - 1] if blocks else []
-    moving = next((n for n in range(history[0], len(blocks)) if _moves(blocks, n, history[0])), len(blocks))
-    return sorted({index for index in (history[0] - 1, moving - 2, moving - 1) if index >= 0})
+    first = groups.index(history)
+    moving = first + 1
+    for block in blocks[moving:]:  # behind the first, what moves is in the chat, or no message of it
+        if block.group != history or block.insertion_point is in_chat:
+            break
+        moving += 1
+    return sorted({index for index in (first - 1, moving - 2, moving - 1) if index >= 0})
 
 
 def _moves(blocks: Sequence[Block], index: int, history: int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from operator import attrgetter
+from operator import attrgetter, is_
 from typing import Any, Final
 
 import msgspec
@@ -124,9 +124,9 @@ _SENT: Final = attrgetter("role", "content", "name", "attachments", "message_met
 
 def prefix_end(before: Sequence[Block], after: Sequence[Block]) -> PrefixEnd:
     """Find where two prompts part, as their blocks are sent."""
-    pairs = enumerate(zip(before, after, strict=False))
+    others = [n for n, same in enumerate(map(is_, before, after)) if not same]  # most blocks are the very same
     shortest = min(len(before), len(after))
-    index = next((n for n, (a, b) in pairs if a is not b and _SENT(a) != _SENT(b)), shortest)
+    index = next((n for n in others if _SENT(before[n]) != _SENT(after[n])), shortest)
     if index == len(before):
         return PrefixEnd(index)
     change = _change(before, after, index)

@@ -143,8 +143,8 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
         ``squash`` also joins neighbouring plain system blocks, except those for which ``keep_apart`` is true.
         """
-        blocks = self.enabled_blocks
-        if any([block.insertion_point is InsertionPoint.IN_CHAT for block in blocks]):  # noqa: C419 - twice as quick
+        blocks, in_chat = self.enabled_blocks, InsertionPoint.IN_CHAT
+        if any([block.insertion_point is in_chat for block in blocks]):  # noqa: C419 - twice as quick
             blocks = _merged(blocks, _same_position)
         if not squash:
             return blocks
