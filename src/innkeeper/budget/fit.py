@@ -142,7 +142,7 @@ def fit_state(state: State, config: FitConfig | None = None) -> None:
             state.result.notes.extend(evicted_notes(shown, state.step))
     counted = msgspec.structs.replace(guard, counted=state.scratch.get(COUNTED))
     state.result.plan = made.with_(blocks=blocks, guard=counted)
-    state.result.notes.extend(_unknown_notes(state.result.plan.enabled_blocks, costing, state.step, state.result.notes))
+    state.result.notes.extend(_unknown_notes(state.result.plan, costing, state.step, state.result.notes))
 
 
 def _is_counted_apart(plan: Plan, report: Any) -> bool:
@@ -229,8 +229,10 @@ def _holds_more(plan: Plan, costing: Costing) -> bool:
     if plan.dialect == _COUNTED_BY_ITS_TAVERN:
         return False
     thoughts = (costing.sends | {"parts"}) - {"signature"} if plan.dialect is not None else frozenset()
-    return bool(option_texts(plan.options)) or any(
-        not thoughts.isdisjoint(metadata) for metadata in filter(None, map(_METADATA, plan.enabled_blocks))
+    if option_texts(plan.options):
+        return True
+    return any(map(_METADATA, plan.blocks)) and any(
+        not thoughts.isdisjoint(block.message_metadata) for block in plan.enabled_blocks
     )
 
 
@@ -248,11 +250,12 @@ _COUNTED_BY_ITS_TAVERN: Final = "sillytavern"
 """The dialect whose bodies are SillyTavern's own, cut where it cuts."""
 
 
-def _unknown_notes(blocks: Sequence[Block], costing: Costing, step: str | None, notes: Sequence[Note]) -> list[Note]:
+def _unknown_notes(plan: Plan, costing: Costing, step: str | None, notes: Sequence[Note]) -> list[Note]:
     """Return notes on attachments whose cost is a guess, one for each kind and cost."""
     guesses: dict[tuple[str, str, int], int] = {}
-    for attachments in filter(None, map(_ATTACHMENTS, blocks)):
-        for item in attachments:
+    blocks = plan.enabled_blocks if any(map(_ATTACHMENTS, plan.blocks)) else ()
+    for block in blocks:
+        for item in block.attachments:
             cost = costing.media_cost(item)
             if cost is not None and cost.guess:
                 key = (kind_of(item), cost.guess, cost.tokens)

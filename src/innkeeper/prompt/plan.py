@@ -311,8 +311,9 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 def _named(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
-    named, taken = list(blocks), set(map(_ID, blocks))
-    for index in [index for index, block in enumerate(blocks) if not block.id]:
+    named, ids = list(blocks), list(map(_ID, blocks))
+    taken = set(ids)
+    for index in [index for index, id_ in enumerate(ids) if not id_]:
         block = blocks[index]
         name = f"{block.slot or block.role}-{index}"
         while name in taken:

@@ -110,7 +110,7 @@ class History:
             if many:
                 asked = min(many, min([text for text in self._texts if text > depth], default=many + depth) - depth)
                 count = self._place_known(asked, room)
-                many = 2 * many if count == asked else 1
+                many = 4 * many if count == asked else 1
                 depth += count
                 if count:
                     continue
@@ -120,7 +120,7 @@ class History:
                 yield blocks
                 depth += 1
                 if keeps:
-                    many = many or 1
+                    many = many or _FEW
                     self._keep(line, blocks[0], room)
             self._lines.pop()  # only now, when the next is asked for: a line that does not fit stays in `rest`
         for deeper in sorted(self._texts):
@@ -223,6 +223,9 @@ def _said(*voice: Any) -> BoundedCache[int, tuple[Block, int]]:
     """By the identity of lines whose text macros leave alone, what each is said as by this rule, and its tokens."""
     return BoundedCache(items=_SAID)
 
+
+_FEW: Final = 64
+"""Lines that are tried to be placed at once, at first."""
 
 _SAID: Final = 128 * 1024
 """Lines whose messages are kept."""

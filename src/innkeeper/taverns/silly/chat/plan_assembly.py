@@ -40,7 +40,7 @@ def run(state: State, _config: NoConfig) -> None:
     placed = room.placed()
     if scene.inputs.preset.squash_system_messages and not scene.inputs.generation.dry_run:
         placed = _squashed(state, placed)
-    sent = [block for block in placed if block.content or not is_empty(block)]
+    sent = [block for block in placed if not is_empty(block)] if room.has_empty else placed
     left_out = [msgspec.structs.replace(block, enabled=False) for block in room.omitted]
     state.scratch[ASSEMBLED] = set_plan(state, (*sent, *left_out))
 

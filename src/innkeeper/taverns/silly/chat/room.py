@@ -74,13 +74,17 @@ class NoRoomError(Exception):
 
 
 class Room:
-    """Slots in prompt order, the tokens left, the tokens ``used`` by placed messages, and the blocks ``omitted``."""
+    """Slots in prompt order, the tokens left, the tokens ``used`` by placed messages, and the blocks ``omitted``.
+
+    ``has_empty`` says that a message without text may be among the placed ones.
+    """
 
     def __init__(self, budget: int, count: Callable[[Mapping[str, Any]], int]) -> None:
         self.budget = budget
         self.left = budget - REPLY_PRIMER
         self.used = 0
         self.omitted: list[Block] = []
+        self.has_empty = False
         self._count = count
         self._slots: dict[str, list[Block]] = {}
         self._seen: dict[int, tuple[Block, int]] = {}
@@ -140,6 +144,7 @@ class Room:
         slot = self.open(block.slot or "")
         self._take(block)
         self.used += self.tokens(block)
+        self.has_empty = self.has_empty or is_empty(block)
         slot.insert(len(slot) if at is None else at, block)
 
     def omit(self, blocks: Iterable[Block]) -> None:
