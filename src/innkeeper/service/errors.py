@@ -107,6 +107,18 @@ class SpendLimitError(LimitError):
     HINT = "try again after the seconds in Retry-After, or have the key file allow more"
 
 
+class PriceUnknownError(UsageError):
+    """The key's money is bounded, and nobody knows what this route costs; nothing was asked."""
+
+    http_status = 403
+    HINT = "have the service know its price (--price ROUTE=IN,OUT; 0,0 for a server of one's own), or use another route"
+
+    def __init__(self, route: str) -> None:
+        super().__init__(
+            f"what the route {route!r} costs is not known, and this key may spend so much a day", hint=self.HINT
+        )
+
+
 class ConcurrencyLimitError(LimitError):
     """The key has as many requests under way as it may; nothing was done."""
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.inference.response.response import Usage
+from innkeeper.inference.routing.meter import MeteredCall
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.private import PrivateDatabase
 from innkeeper.library.db.tables.logs import spendings
@@ -19,7 +20,7 @@ from innkeeper.library.errors import DatabaseError
 from innkeeper.library.log.spendings import Spendings
 from innkeeper.prompt.determinism import Clock
 from innkeeper.prompt.errors import ConfigError
-from innkeeper.service.errors import RateLimitError, SpendLimitError, TokenRateLimitError
+from innkeeper.service.errors import PriceUnknownError, RateLimitError, SpendLimitError, TokenRateLimitError
 from innkeeper.service.guard.accounts import (
     DAY,
     Account,
@@ -32,7 +33,8 @@ from innkeeper.service.guard.accounts import (
     quota_headers,
     read_prices,
 )
-from innkeeper.service.guard.grants import OPEN, Grant
+from innkeeper.service.guard.grants import OPEN, Grant, Keys
+from innkeeper.service.guard.work import Gate
 
 PRICES = read_prices(["cheap=0,0", "openai/*=1.25,10", "*=100,100"])
 USAGE = Usage(input_tokens=1_000_000, output_tokens=100_000)
@@ -44,6 +46,30 @@ USAGE = Usage(input_tokens=1_000_000, output_tokens=100_000)
 def test_cost(route: str, cost: float) -> None:
     """The first pattern that fits counts, by tokens in and out."""
     assert cost_of(route, USAGE, PRICES) == pytest.approx(cost)
+
+
+@pytest.mark.parametrize(
+    ("call", "allowed"),
+    [
+        (MeteredCall("cheap", "own", "m"), True),
+        (MeteredCall("mini", "openai", "gpt-4o"), True),
+        (MeteredCall("new", "openai", "gpt-99"), False),
+        (MeteredCall("gateway", "own", "gpt-4o"), False),
+        (MeteredCall("here", "local", "smollm2"), True),
+        (MeteredCall("any", "openrouter", "a/b"), True),
+    ],
+)
+def test_what_is_bounded_and_unknown_is_refused(call: MeteredCall, allowed: bool) -> None:
+    """A key with money asks where a price is given, listed, or told with the answer; one without asks everywhere."""
+    keys = Keys("poor", "free", grants={"poor": Grant(spend=1.0)})
+    gate = Gate(calls=2, volume=2**20, keys=keys, prices=PRICES[:1])
+    for key in ("free", "poor"):
+        with gate.ticket(str(gate.keys.name(key.encode()))) as ticket:
+            if key == "free" or allowed:
+                ticket.admit(call)
+            else:
+                with pytest.raises(PriceUnknownError):
+                    ticket.admit(call)
 
 
 def test_nothing_known() -> None:

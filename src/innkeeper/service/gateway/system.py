@@ -107,8 +107,11 @@ def _path(entry: GatewayPath, schemas: dict[str, Any]) -> dict[str, Any]:
 
 
 def _in_query(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """How an argument stands in a query: a text as it is, all else as JSON."""
-    texts = [each for each in schema.get("anyOf", (schema,)) if each.get("type") == "string" or "enum" in each]
+    """How an argument stands in a query: a text as it is, or ``null`` where it may be that; all else as JSON."""
+    forms = schema.get("anyOf", (schema,))
+    absent = ["null"] if {"type": "null"} in forms else []
+    texts = [{**each, "enum": [*each["enum"], *absent]} if "enum" in each else each for each in forms]
+    texts = [each for each in texts if each.get("type") == "string" or "enum" in each]
     return {"schema": texts[0]} if texts else {"content": {"application/json": {"schema": schema}}}
 
 

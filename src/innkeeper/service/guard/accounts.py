@@ -4,8 +4,8 @@ A request costs one at its beginning. Tokens are known when it has ended: they a
 request waits until there is something again. So a key may exceed its quota by what it has under way, and no more.
 
 ``--price openai/*=1.25,10`` is 1.25 for a million tokens read and 10 for a million written, in whatever currency the keys'
-``spend=`` is meant in. The first pattern that fits counts; a route that none fits costs its model's list price in US dollars, and
-nothing where the catalogue of known models has none. The ledger of money is in memory or in the library's database.
+``spend=`` is meant in. The first pattern that fits counts; a route that none fits costs its model's list price in US dollars. A
+key with ``spend=`` may not ask one whose price nobody knows. The ledger of money is in memory or in the library's database.
 
 What is spent is forgiven steadily, so that a day's money comes back within a day. What a request cost is known when it has ended
 and is written then; the next request waits until there is something again. Several services with one database have one ledger.
@@ -61,10 +61,14 @@ def _read(text: str) -> RoutePrice:
     return RoutePrice(pattern, read, written)
 
 
+def price_on(route: str, prices: Iterable[RoutePrice], listed: Price | None = None) -> Price | None:
+    """The price of a route: of the first pattern that fits, else the one that is ``listed``; None where nobody knows it."""
+    return next((Price(one.input, one.output) for one in prices if fnmatchcase(route, one.pattern)), listed)
+
+
 def cost_of(route: str, usage: Usage, prices: Iterable[RoutePrice], listed: Price | None = None) -> float:
-    """What an answer on a route cost, as far as its tokens are known; ``listed`` counts where no pattern fits."""
-    named = next((Price(one.input, one.output) for one in prices if fnmatchcase(route, one.pattern)), None)
-    return (named or listed or Price()).of_usage(usage)
+    """What an answer on a route cost, as far as its tokens are known; nothing where its price is not."""
+    return (price_on(route, prices, listed) or Price()).of_usage(usage)
 
 
 class QuotaLevel(NamedTuple):

@@ -22,6 +22,7 @@ from math import ceil, inf
 from time import monotonic
 from typing import Any, Final
 
+from innkeeper.inference.local.shared import LOCAL
 from innkeeper.inference.local.turns import CALLER, SECONDS
 from innkeeper.inference.response.response import ModelResponse, Usage
 from innkeeper.inference.routing.meter import METER, MeteredCall
@@ -36,6 +37,7 @@ from innkeeper.service.errors import (
     SHARE,
     ConcurrencyLimitError,
     OverloadError,
+    PriceUnknownError,
 )
 from innkeeper.service.guard.accounts import (
     Ledger,
@@ -44,6 +46,7 @@ from innkeeper.service.guard.accounts import (
     account_of,
     afford,
     cost_of,
+    price_on,
     quota_headers,
     spendings_in_memory,
 )
@@ -293,6 +296,10 @@ def give_back(held: Counter[str], caller: str, amount: int) -> None:
         del held[caller]
 
 
+_TELLS_COST: Final = frozenset({LOCAL, "openrouter"})
+"""Whose answers cost nothing, or say what they cost."""
+
+
 class Ticket:
     """One call of a caller: what it may do (`grant`), what it holds, and what is known of it (`record`).
 
@@ -313,13 +320,22 @@ class Ticket:
         self.is_over = False
 
     def admit(self, call: MeteredCall) -> None:
-        """Check that this call may use a profile, or else a route. Raises `ScopeError`. See `Meter`."""
+        """Check that this call may use a profile, or else a route. See `Meter`.
+
+        Raises:
+            ScopeError: the key may not.
+            PriceUnknownError: its money is bounded, and nobody knows what the route costs.
+        """
         if self.is_over:  # a task that the call left behind works for the service
             return
         pricing = call.pricing
         route = call.route if pricing is None else pricing.deployment
         allowed = route if pricing is None else pricing.name
         self.grant.check("profile" if call.profile else "route", call.profile or allowed)
+        listed = Price.known(call.provider, call.model)
+        priced = pricing is not None or call.provider in _TELLS_COST or price_on(route, self._gate.prices, listed)
+        if self.grant.spend is not None and not priced:
+            raise PriceUnknownError(route)
         self.record.asks(route=route, provider=call.provider, model=call.model)
         self.record.profile = call.profile or self.record.profile
 
