@@ -318,23 +318,26 @@ def test_errors_of_the_provider(tool_calling: dict[str, Any], script: list[Any],
 
 
 @pytest.mark.parametrize("fault", [Fault.status(429, retry_after=7), {"choices": []}], ids=["429", "empty"])
-def test_a_run_that_fails_after_tools_goes_on(fault: Any) -> None:
-    """Its error has the history and the trace; from there the run goes on, and no tool runs twice."""
+@pytest.mark.parametrize("provider", ["somebody", "openai"], ids=["relaxed", "enforced"])
+def test_a_run_that_fails_after_tools_goes_on(provider: str, fault: Any) -> None:
+    """Its error has the history and the trace; from there the run goes on, again and again, and no tool runs twice."""
     ran: list[str] = []
 
     def use(name: str, args: dict[str, Any]) -> Any:
         ran.append(name)
         return {"seen": "a door", **args}
 
-    script = [calls("look", content="Let me see."), fault, "A door."]
-    runner, client = loop(*script, executor=use)
+    script = [calls("look", content="Let me see."), fault, fault, "A door."]
+    runner, client = loop(*script, executor=use, provider=provider)
     with pytest.raises(ToolUseError) as caught:
         runner.run("Look.")
     error = caught.value
     assert (error.code, len(error.trace), error.details.get("retry_after", 7)) == ("REQUEST_FAILED", 2, 7)
     assert [message.role for message in error.history] == ["user", "assistant", "tool"]
-    assert runner.run(None, error.history).assistant_text == "A door."
-    assert (ran, len(client.requests)) == (["look"], 3)
+    with pytest.raises(ToolUseError) as again:
+        runner.run(None, error.history)
+    assert runner.run(None, again.value.history).assistant_text == "A door."
+    assert (ran, len(client.requests)) == (["look"], 4)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
+from innkeeper.dialects.report import object_of
 from innkeeper.inference.errors import (
     MAX_TOOL_CALLS,
     SAMPLE_CHARACTERS,
@@ -134,8 +135,8 @@ class ToolRun:
         self.trace: list[TurnTrace] = []
         self.tools = loop.offers_tools
         self.enforced = self.tools and self.config.tool_use_mode == "enforced"
-        self.outcomes: dict[str, bool] = {}
-        self.succeeded = False
+        self.outcomes = {} if asked else _given(history)
+        self.succeeded = any(self.outcomes.values())
         self.nudge: str | None = None
         self.retries = self.config.fallback_retry_count
         self.last: PromptRequest | None = None
@@ -382,6 +383,13 @@ class ToolRun:
             raise self.error("NO_TOOL_CALLS", "the model answered without calling a tool")
         if (fatal and failed) or (not fatal and not self.succeeded):
             raise self.error("TOOL_ERROR", f"tools failed: {', '.join(failed)}")
+
+
+def _given(history: tuple[Message, ...]) -> dict[str, bool]:
+    """What tools have given since the user spoke, and whether it was good: a run that goes on has it behind it."""
+    begins = max((at for at, message in enumerate(history) if message.role == "user"), default=-1)
+    results = [object_of(message.content) or {} for message in history[begins + 1 :] if message.role == "tool"]
+    return {str(result.get("tool_name", "")): result.get("ok") is not False for result in results}
 
 
 async def _quiet(heard: Awaitable[Any]) -> None:
