@@ -134,3 +134,18 @@ def test_many_are_what_each_is(rounds: list[list[int]], items: int) -> None:
         assert len(set(keys)) > items // 2 or singles == values
         for key in keys:
             memo.put(key, str(key), 1)
+
+
+def test_what_is_made_of_each_object_is_kept() -> None:
+    """Those that are missing are made at once, in their order; others stay as they are."""
+    memo: BoundedCache[int, str] = BoundedCache()
+    objects, made = [[number] for number in range(5)], list[int]()
+
+    def make(new: list[list[int]]) -> list[str]:
+        made.append(len(new))
+        return [str(item[0]) for item in new]
+
+    assert memo.of_each(objects[:3], make, len) == ["0", "1", "2"]
+    assert memo.of_each([objects[4], *objects], make, len) == ["4", "0", "1", "2", "3", "4"]
+    assert memo.of_each(objects, make, len) == ["0", "1", "2", "3", "4"]
+    assert made == [3, 3]

@@ -112,13 +112,7 @@ class Costing(msgspec.Struct, frozen=True, kw_only=True):
         """The totals of `costs`, which is all that trimming asks for; by the built-in counter kept by the items' identity."""
         if self.counter is not default_counter():
             return self._totals(items)
-        kept = _known_totals(self)
-        totals = kept.get_all(map(id, items))
-        new = [index for index, total in enumerate(totals) if total is None]
-        for index, total in zip(new, self._totals([items[index] for index in new]), strict=True):
-            item = items[index]
-            totals[index] = kept.put(id(item), total, _ITEM_BYTES + len(item.content), alive=item)
-        return cast("list[int]", totals)
+        return _known_totals(self).of_each(items, self._totals, lambda item: _ITEM_BYTES + len(item.content))
 
     def _totals(self, items: Sequence[Block | Message]) -> list[int]:
         if self.framing.joiner is not None or self.framing.refuses_special:

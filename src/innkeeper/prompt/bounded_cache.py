@@ -5,14 +5,15 @@ All stores of a process together stand under one ceiling, `MAX_STORES_BYTES`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from threading import Lock
 from time import monotonic
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar, cast
 from weakref import ref
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+T = TypeVar("T")
 
 ITEM_OVERHEAD: Final = 160
 """Bytes that each item costs besides its value: a slot of a dict and two tuples. Added to every size."""
@@ -126,6 +127,19 @@ class BoundedCache(Generic[K, V]):
             if item is not None:
                 self._keep(listed[index], item)
         return [None if item is None else item[0] for item in items]
+
+    def of_each(
+        self: BoundedCache[int, V],
+        objects: Sequence[T],
+        make: Callable[[list[T]], Sequence[V]],
+        size: Callable[[T], int],
+    ) -> list[V]:
+        """The values of objects by their identity. ``make`` makes those that are missing, all at once."""
+        values = self.get_all(map(id, objects))
+        new = [index for index, value in enumerate(values) if value is None]
+        for index, value in zip(new, make([objects[index] for index in new]) if new else (), strict=True):
+            values[index] = self.put(id(objects[index]), value, size(objects[index]), alive=objects[index])
+        return cast("list[V]", values)
 
     def put(self, key: K, value: V, size: int, alive: Any = None) -> V:
         """Keep ``value``, which stands for ``size`` bytes, and return it.

@@ -78,10 +78,10 @@ class History:
                 charge("macro_expansion", _SLICE * _LINE_STEPS)
             if not room.take(unit):
                 # the line that did not fit is still among the rest; an injected text has left it
-                room.omit([*(block for block in unit if block.source == "injection"), *self.rest()])
+                room.omit([*(block for block in unit if block.source == "injection"), *self.rest(room)])
                 break
             self._placed += [block for block in unit if block.content or not is_empty(block)]
-        room.omit(self._written(self._cut))
+        room.omit(self._written(self._cut, room))
         self._cut = []
         room.open("chatHistory")[:0] = reversed(self._placed)
 
@@ -159,20 +159,30 @@ class History:
         for text in frozen:
             yield [message_block(text.role, text.pieces, "injection", "chatHistory", group="history", depth=depth)]
 
-    def rest(self) -> list[Block]:
+    def rest(self, room: Room) -> list[Block]:
         """What no unit was made of, newest first, as it is written; afterwards nothing is left."""
         deeper = [block for depth in sorted(self._texts) for block in of_depth(self._texts[depth], depth)]
-        lines = [*self._written(self._lines), *self._written(self._cut)]
+        lines = [*self._written(self._lines, room), *self._written(self._cut, room)]
         rest = [*reversed(self._injected), *lines, *deeper]
         self._lines, self._cut, self._texts, self._injected = [], [], {}, []
         return rest
 
-    def _written(self, lines: list[Line]) -> Iterator[Block]:
-        """Lines that are left out, newest first, as they are written."""
-        for index, line in enumerate(reversed(lines)):
-            if not index % _SLICE:
-                charge("macro_expansion", _SLICE * _LEFT_OUT_STEPS)
-            yield from _blocks(self._scene, line, expand=False)
+    def _written(self, lines: list[Line], room: Room) -> list[Block]:
+        """Lines that are left out, newest first, as they are written: their messages come again in the next turn, too."""
+        charge("macro_expansion", len(lines) * _LEFT_OUT_STEPS)
+        newest, framed, written = lines[::-1], self._scene.reasoning, list[Block]()
+        known = self._known.get_all(map(id, newest))
+        for line, pair in zip(newest, known, strict=True):
+            if pair is not None and line.index not in framed:
+                written.append(pair[0])
+                continue
+            blocks = _blocks(self._scene, line, expand=False)
+            written += blocks
+            if blocks and not self._scene.expand.counts_plain:
+                self._keep(line, blocks[0], room)
+        if self._scene.counted_by:
+            room.recall([pair for pair in known if pair is not None])
+        return written
 
 
 def history_of(state: State) -> History:

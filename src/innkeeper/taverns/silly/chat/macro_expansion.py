@@ -77,7 +77,7 @@ def _unplaced(state: State, room: Room, history: History, frame: HistoryFrame) -
         *(fixed.block for fixed in compiled.fixed),
         *(block for example in compiled.examples for block in example),
         *(block for block in around if block is not None),
-        *history.rest(),
+        *history.rest(room),
     ]
     known = set(map(id, (*room.placed(), *room.omitted)))
     return [block for block in blocks if id(block) not in known and not is_empty(block)]

@@ -98,6 +98,10 @@ class Room:
             seen = self._seen[id(block)] = (block, tokens)
         return seen[1]
 
+    def recall(self, counted: Sequence[tuple[Block, int]]) -> None:
+        """Take over what messages have been counted as in other builds."""
+        self._seen.update({id(pair[0]): pair for pair in counted})
+
     def open(self, slot: str) -> list[Block]:
         """The messages of a slot, which is made when it is new."""
         return self._slots.setdefault(slot, [])
