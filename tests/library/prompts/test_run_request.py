@@ -25,6 +25,14 @@ def user(text: str, *attachments: Attachment) -> tuple[Message, ...]:
     return (Message("user", text, attachments=attachments),)
 
 
+def words(text: str) -> dict[str, Any]:
+    """A part that is text."""
+    return {"type": "text", "text": text}
+
+
+PICTURE = {"type": "image_url", "image_url": {"url": "https://x/y.png"}}
+PAGE = {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERg=="}}
+
 CASES = {
     "nothing": Case(None, user("")),
     "no_blocks": Case([], user("")),
@@ -48,6 +56,10 @@ CASES = {
     "image_of_responses": Case(
         [{"type": "input_image", "image_url": "data:image/png;base64,aGk="}],
         user("", Attachment("image", data="aGk=", media_type="image/png")),
+    ),
+    "pictures_in_their_places": Case(
+        ["Image 1:", PICTURE, {"type": "text", "text": "Image 2:"}, "and a page", PAGE],
+        (Message.of({"role": "user", "content": [words("Image 1:"), PICTURE, words("Image 2:\nand a page"), PAGE]}),),
     ),
     "parts_of_a_message": Case(
         [{"role": "user", "content": [{"type": "input_text", "text": "a"}, {"type": "text", "text": "b"}]}],
@@ -146,6 +158,7 @@ def test_zeros_count_as_given() -> None:
         ("temperature", "0.2"),
         ("temperature", True),
         ("max_output_tokens", 1.5),
+        ("max_output_tokens", -5),
         ("instructions", ["x"]),
         ("tools", "sum"),
         ("temperatur", 1),

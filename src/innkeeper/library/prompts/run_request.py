@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 from typing import Any, Final
 
 import msgspec
@@ -91,14 +92,15 @@ def _joined(items: list[Any] | tuple[Any, ...]) -> Iterator[Message]:
 
 
 def _user(blocks: list[tuple[int, Any]]) -> Iterator[Message]:
-    """The one user message of blocks that stand together: their texts, a line each, and their media."""
-    if not blocks:
-        return
-    media = [(index, block) for index, block in blocks if _is_media(block)]
-    texts = [_words(block) for _, block in blocks if not _is_media(block)]
-    parts = [_message({"role": "user", "content": [block]}, f"input[{index}]") for index, block in media]
-    attachments = tuple([attachment for part in parts for attachment in part.attachments])
-    yield Message("user", "\n".join(texts).strip(), attachments=attachments)
+    """The one user message of blocks that stand together: their texts, a line each, and media in their places."""
+    parts: list[Any] = []
+    for is_media, group in groupby([block for _, block in blocks], key=_is_media):
+        together = list(group)
+        parts += together if is_media else [{"type": "text", "text": "\n".join(map(_words, together)).strip()}]
+    if any(map(_is_media, parts)):
+        yield _message({"role": "user", "content": parts}, f"input[{blocks[0][0]}]")
+    else:
+        yield from [Message("user", part["text"]) for part in parts]
 
 
 def _is_message(item: Any) -> bool:
@@ -111,7 +113,7 @@ def _is_media(block: Any) -> bool:
 
 
 _TEXTS: Final = ("text", "input_text", "output_text")
-_MEDIA: Final = ("image_url", "file_data", "file_url", "file_id", "input_audio")
+_MEDIA: Final = ("image_url", "file_data", "file_url", "file_id", "input_audio", "source")
 _ITEMS: Final = ("message", "function_call", "function_call_output")
 
 
@@ -194,9 +196,9 @@ def _number(value: Mapping[str, Any], field: str) -> float | None:
 
 def _count(value: Mapping[str, Any], field: str) -> int | None:
     number = _number(value, field)
-    if number is None or float(number).is_integer():
+    if number is None or (float(number).is_integer() and number >= 0):
         return None if number is None else int(number)
-    raise _error(field, f"{field} is a whole number")
+    raise _error(field, f"{field} is a whole number, at least 0")
 
 
 def _error(path: str, message: str, hint: str | None = None) -> FormatError:
