@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from innkeeper.content.finding import show_path
 from innkeeper.macros.cbs import CbsScope, expand
 from innkeeper.macros.cbs.expansion import FUNCTIONS
-from innkeeper.macros.cbs.lint import ARGUMENTS, MAX_CBS_FINDINGS, lint_cbs, lint_document
+from innkeeper.macros.cbs.lint import ARGUMENTS, MAX_CBS_FINDINGS, expanded_texts, lint_cbs
 
 CASES: list[tuple[str, list[str]]] = [
     ("{{char}} {{U_s-e r}} {{roll:2d6}} {{? 1+1}} {{getvar::{{char}}}} {{inlay::x}} {{call::f::1}} {{arg::0}}", []),
@@ -70,8 +71,8 @@ def test_a_card() -> None:
             "risuai": {"customScripts": [{"out": "{{x5}}"}], "triggerscript": [{"effect": [{"value": "{{x6}}"}]}]}
         },
     }
-    found = [(finding.path, re.findall(r"x\d", finding.message)[0]) for finding in lint_document({"data": data})]
-    assert found == [
+    texts = [(show_path(path), re.findall(r"x\d", text)[0]) for path, text in expanded_texts({"data": data})]
+    assert texts == [
         ("data.description", "x1"),
         ("data.character_book.entries[0].content", "x3"),
         ("data.extensions.risuai.customScripts[0].out", "x5"),

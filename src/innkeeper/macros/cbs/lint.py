@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from innkeeper.content.finding import Finding, show_path
+from innkeeper.content.finding import Finding
 from innkeeper.macros.cbs.expansion import FUNCTIONS, LEFT_AS_TEXT, name_and_arguments
 from innkeeper.prompt.near import nearest
 from innkeeper.prompt.text import shorten
@@ -34,14 +34,14 @@ _TEXTS: Final = (
 """The fields whose texts RisuAI expands, in cards, entries, scripts, triggers and presets."""
 
 
-def lint_document(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[Finding]:
-    """Findings about each text of a document that RisuAI expands. What is very deep in it is not looked at."""
+def expanded_texts(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield each text of a document that RisuAI expands, with its path. What is very deep in it is not looked at."""
     named = next((key for key in reversed(path) if isinstance(key, str)), "")
     if isinstance(value, str) and named in _TEXTS:
-        yield from lint_cbs(value, show_path(path))
+        yield path, value
     elif isinstance(value, Mapping | list | tuple) and len(path) < _DEEPEST:
         for key, item in value.items() if isinstance(value, Mapping) else enumerate(value):
-            yield from lint_document(item, (*path, key))
+            yield from expanded_texts(item, (*path, key))
 
 
 _DEEPEST: Final = 12

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
-from innkeeper.content.finding import Finding
-from innkeeper.content.preset import Preset
-from innkeeper.macros.cbs.lint import lint_document
-from innkeeper.taverns.assets import raw_of
 from innkeeper.taverns.inputs import ASKING_PORTS, InputRules
 from innkeeper.taverns.risu.imports import is_risu_preset
+from innkeeper.taverns.risu.lint import lint_fields
 from innkeeper.taverns.risu.reply import REPLIES
 from innkeeper.taverns.risu.steps import PIPELINE
 from innkeeper.taverns.risu.stored import PROFILES
@@ -52,12 +49,6 @@ INPUTS: Final = InputRules(
 """What has no effect here, and why."""
 
 
-def _lint(fields: Mapping[str, Any], _preset: Preset | None, _model: str | None) -> Iterator[Finding]:
-    own = fields.get("settings", {}).get("risu", {})
-    for asset in (fields.get("character"), fields.get("preset"), *fields.get("lorebooks", ()), own):
-        yield from lint_document(raw_of(asset))
-
-
 _LORE_SETTINGS: Final = {"depth": "scanDepth", "recursive": "recursiveScanning", "budget": "tokenBudget"}
 
 
@@ -73,7 +64,7 @@ TAVERN: Final = Tavern(
     summary="RisuAI's prompts: template cards, decorated lore, CBS macros, request flags per model.",
     profiles=tuple(PROFILES),
     replies=REPLIES,
-    lint=_lint,
+    lint=lint_fields,
     lore_settings=_lore_settings,
 )
 

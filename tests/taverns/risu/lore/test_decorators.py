@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.taverns.risu.lore.decorators import LoreInjection, read_decorators
+from innkeeper.taverns.risu.lore.decorators import LoreInjection, read_decorators, rejected_lines
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("no head", {"text": "no head"}),
@@ -36,3 +36,18 @@ def test_heads(content: str, expected: dict[str, Any]) -> None:
     """What each says, and what is left."""
     read = read_decorators(content)
     assert {name: getattr(read, name) for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "numbers"),
+    [
+        ("@@depth 1\n@@role narrator\n@@nope\nK @@depth x", [1, 2]),
+        ("@@role wizard\n@@@unknown\n@@@role user\nK", []),
+        ("@@bad\n@@worse\n@@@role user\nK", [0]),
+        ("@@keep_activate_after_match\n@@instruct_depth 2\nK", [1]),
+        ("K\n@@nope", []),
+    ],
+)
+def test_lines_without_effect(content: str, numbers: list[int]) -> None:
+    """Rejected ones and unknown ones, unless another line stands in for them."""
+    assert [*rejected_lines(content)] == numbers

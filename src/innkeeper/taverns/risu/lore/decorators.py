@@ -94,6 +94,24 @@ def read_decorators(content: str) -> Decorators:
     return read
 
 
+def rejected_lines(content: str) -> dict[int, str]:
+    """The lines of an entry's head that are rejected or unknown, by their number from 0, unless one stands in for them."""
+    read, rejected = Decorators(conditions=[], queries=[], forces=[]), dict[int, str]()
+    chain: list[int] = []
+    for number, line in enumerate(strip(content).split("\n")):
+        if not line.startswith(MARK):
+            break
+        name, _, rest = line.lstrip("@").partition(" ")
+        arguments = tuple(part for item in rest.split(",") if (part := strip(item)))
+        chain = chain if line.startswith(_FALLBACK) else []
+        if _read(read, strip(name), arguments) or name in _FORCES:
+            rejected = {other: text for other, text in rejected.items() if other not in chain}
+        else:
+            rejected[number] = line
+            chain.append(number)
+    return rejected
+
+
 def _read(read: Decorators, name: str, arguments: Sequence[str]) -> bool:
     """Take one decorator; whether it is accepted."""
     first = arguments[0] if arguments else ""
@@ -180,3 +198,7 @@ _OTHERS: Final[dict[str, Callable[[Decorators, str], bool]]] = {
     "no_recursive_search": _set("searches_recursion", value=False),
     "disable_ui_prompt": lambda _read, argument: argument in _NO_UI_PROMPTS,
 }
+
+
+NAMES: Final = frozenset({*_CONDITIONS, *_QUERIES, *_FORCES, *_INJECTIONS, *_OTHERS, "scan_depth", "priority"})
+"""The decorators that have an effect."""
