@@ -12,6 +12,7 @@ from innkeeper.budget.report import EvictionReason, EvictionRecord, GroupTotal, 
 from innkeeper.budget.strategies import STRATEGIES, Strategy, evictions
 from innkeeper.budget.units import Unit, pass_of
 from innkeeper.prompt import Block, MaxTokensExceededError, Plan, TokenCounter, UnknownNameError
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import UsageError
 from innkeeper.tokens.estimators import counter_of
@@ -148,7 +149,8 @@ def _result(
 ) -> TrimResult:
     if not evicted:
         return TrimResult(tuple(enabled), (), tuple(blocks), report)
-    off = {index: _disabled(enabled[index]) for index in sorted(evicted)}
+    gone = sorted(evicted)
+    off = dict(zip(gone, switched_off([enabled[index] for index in gone]), strict=True))
     # `enabled` are those of `blocks` that are on, in the same order: one iterator puts them back among the others
     after = iter([off.get(index, block) for index, block in enumerate(enabled)])
     return TrimResult(
@@ -157,6 +159,14 @@ def _result(
         tuple(next(after) if block.enabled else block for block in blocks),
         report,
     )
+
+
+def switched_off(blocks: Sequence[Block]) -> list[Block]:
+    """The blocks as they are when they are left out: the same ones each time."""
+    return _OFF.of_each(blocks, lambda new: list(map(_disabled, new)), lambda block: len(block.content))
+
+
+_OFF: Final[BoundedCache[int, Block]] = BoundedCache(items=128 * 1024)
 
 
 def _disabled(block: Block) -> Block:

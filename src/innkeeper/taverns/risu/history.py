@@ -175,12 +175,12 @@ def message_lines(inputs: RisuInputs, messages: Sequence[RisuMessage]) -> list[P
     if not as_written:
         return [_message_line(inputs, message, index, len(shown)) for index, message in enumerate(shown)]
     return [
-        _LINES.get(id(message)) or _plain_line(message) or _message_line(inputs, message, index, len(shown))
-        for index, message in enumerate(shown)
+        known or _plain_line(message) or _message_line(inputs, message, index, len(shown))
+        for index, (message, known) in enumerate(zip(shown, _LINES.get_all(map(id, shown)), strict=True))
     ]
 
 
-_LINES: Final[BoundedCache[int, PromptLine]] = BoundedCache()
+_LINES: Final[BoundedCache[int, PromptLine]] = BoundedCache(items=128 * 1024)
 """The lines of messages that are sent as they are written, by the messages' identity."""
 
 

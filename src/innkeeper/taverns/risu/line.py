@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 
 import msgspec
 
 from innkeeper.prompt import Message, State
+from innkeeper.prompt.beginnings import Beginnings
 from innkeeper.prompt.block import Origin, OriginAsset, Piece, strip_pieces
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import EMPTY, FrozenDict
@@ -63,27 +64,34 @@ def line(
     return PromptLine(role=role, pieces=(Piece(text, origin),), kind=kind, memo=memo, name=name)
 
 
-def joined(one: PromptLine, other: PromptLine, separator: str) -> PromptLine:
-    """Two lines as one, with the separator between their texts; a point of the cache stays one."""
+def joined(lines: Sequence[PromptLine], separator: str) -> PromptLine:
+    """Lines as the first of them, with the separator between their texts; a point of the cache stays one."""
+    between = Piece(separator, SEPARATOR)
     return msgspec.structs.replace(
-        one,
-        pieces=(*one.pieces, Piece(separator, SEPARATOR), *other.pieces),
-        thoughts=one.thoughts + other.thoughts,
-        attachments=one.attachments + other.attachments,
-        cache_point=one.cache_point or other.cache_point,
+        lines[0],
+        pieces=tuple([piece for each in lines for piece in (between, *each.pieces)][1:]),
+        thoughts=tuple([thought for each in lines for thought in each.thoughts]),
+        attachments=tuple([item for each in lines for item in each.attachments]),
+        cache_point=any(each.cache_point for each in lines),
     )
 
 
 def pushed(lines: list[PromptLine], new: Iterable[PromptLine], *, merges: bool) -> None:
     """Add lines to a prompt. Empty ones are left out; a system line is joined to one before it, for models that merge."""
+    together = lines[-1:]
     for item in new:
         if item.is_blank:
             continue
         last = lines[-1] if merges and lines and item.role == "system" else None
         if last is not None and (last.role, last.memo, last.name) == ("system", item.memo, item.name):
-            lines[-1] = joined(last, item, "\n\n")
-        else:
-            lines.append(item)
+            together.append(item)
+            continue
+        if len(together) > 1:
+            lines[-1] = joined(together, "\n\n")
+        lines.append(item)
+        together = [item]
+    if len(together) > 1:
+        lines[-1] = joined(together, "\n\n")
 
 
 OPEN, _CLOSE = "<Thoughts>", "</Thoughts>"
@@ -141,10 +149,7 @@ def read_messages(
     greeting = None
     if history and history[0].role == "assistant":
         greeting = history.pop(0).content
-    messages = [
-        _MESSAGES.get((id(each), index, ids.get(each.name or "", ""))) or _message(each, index, ids)
-        for index, each in enumerate(history, int(greeting is not None))
-    ]
+    messages = list(_CHATS.of(tuple(history), (int(greeting is not None), *ids.items())))
     if state.request.message:
         messages.append(
             RisuMessage(role="user", data=state.request.message, id=TYPED, origin=Origin(OriginAsset.MESSAGE))
@@ -168,8 +173,21 @@ def _stored_message(each: Mapping[str, Any], index: int) -> RisuMessage:
 _ROLES: Final = {"user": "user", "assistant": "char"}
 
 
-_MESSAGES: Final[BoundedCache[tuple[int, int, str], RisuMessage]] = BoundedCache()
+_MESSAGES: Final[BoundedCache[tuple[int, int, str], RisuMessage]] = BoundedCache(items=128 * 1024)
 """What was made of messages, by their identity: a message is frozen, and a chat grows by one a turn."""
+
+
+def _with_more(before: tuple[RisuMessage, ...], messages: tuple[Message, ...], key: Any) -> tuple[RisuMessage, ...]:
+    first, *pairs = key
+    ids = dict(pairs)
+    more = [
+        _MESSAGES.get((id(each), index, ids.get(each.name or "", ""))) or _message(each, index, ids)
+        for index, each in enumerate(messages, first + len(before))
+    ]
+    return (*before, *more)
+
+
+_CHATS: Final[Beginnings[Message, tuple[RisuMessage, ...]]] = Beginnings((), _with_more)
 
 
 def _message(each: Message, index: int, ids: Mapping[str, str]) -> RisuMessage:

@@ -101,7 +101,7 @@ def flagged(
         if FIRST_SYSTEM in flags:
             while rest and rest[0].role == "system":
                 head = rest.pop(0)
-                first = head if first is None else joined(first, head, "\n\n")
+                first = head if first is None else joined((first, head), "\n\n")
         rest = [_without_system(item, replacement or f"system: {SLOT}", role) for item in rest]
     if ALTERNATES in flags:
         rest = _alternating(rest)
@@ -122,7 +122,7 @@ def _alternating(lines: Sequence[PromptLine]) -> list[PromptLine]:
     result: list[PromptLine] = []
     for item in lines:
         if result and result[-1].role == item.role:
-            result[-1] = joined(result[-1], item, "\n")
+            result[-1] = joined((result[-1], item), "\n")
         else:
             result.append(item)
     return result

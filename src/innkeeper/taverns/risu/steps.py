@@ -321,8 +321,7 @@ _GROUPS: Final[Mapping[str, BudgetGroup]] = {
 def _plan_assembly(state: State, _config: NoConfig) -> None:
     inputs, request, assembled = state.scratch[INPUTS], state.request, state.scratch[ASSEMBLY]
     lines = state.scratch.get(FLAGGED) or tuple(assembled.lines)
-    blocks = [_block_of(each, index) for index, each in enumerate(lines)]
-    absent = [_block_of(each, index, left_out=True) for index, each in enumerate(assembled.left_out)]
+    blocks, absent = _blocks_of(lines), _blocks_of(assembled.left_out, left_out=True)
     at = next((index for index, each in enumerate(lines) if each.kind in _OF_CHAT), len(lines))
     blocks[at:at] = absent
     if window := inputs.db.max_context:
@@ -335,15 +334,19 @@ def _plan_assembly(state: State, _config: NoConfig) -> None:
     state.result.plan = Plan(blocks=tuple(blocks), tavern=request.tavern, model=request.model)
 
 
-def _block_of(each: PromptLine, index: int, *, left_out: bool = False) -> Block:
-    """The block of a line; those of the chat are there in the next build again."""
-    if each.kind != "chat":
-        return _block(each, index, left_out=left_out)
-    key = (id(each), index, left_out)
-    return _BLOCKS.get(key) or _BLOCKS.put(key, _block(each, index, left_out=left_out), len(each.content), alive=each)
+def _blocks_of(lines: Sequence[PromptLine], *, left_out: bool = False) -> list[Block]:
+    """The blocks of lines; those of the chat are there in the next build again."""
+    keys = [(id(each), index, left_out) for index, each in enumerate(lines)]
+    blocks = []
+    for each, key, known in zip(lines, keys, _BLOCKS.get_all(keys), strict=True):
+        block = known or _block(each, key[1], left_out=left_out)
+        if known is None and each.kind == "chat":
+            _BLOCKS.put(key, block, len(each.content), alive=each)
+        blocks.append(block)
+    return blocks
 
 
-_BLOCKS: Final[BoundedCache[tuple[int, int, bool], Block]] = BoundedCache()
+_BLOCKS: Final[BoundedCache[tuple[int, int, bool], Block]] = BoundedCache(items=128 * 1024)
 
 
 def _block(each: PromptLine, index: int, *, left_out: bool) -> Block:

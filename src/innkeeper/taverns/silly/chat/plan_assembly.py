@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import msgspec
 
+from innkeeper.budget.trim import switched_off
 from innkeeper.content.regex_script import ScriptPlacement
 from innkeeper.prompt.block import Block
-from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import EMPTY, thaw
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.plan import Plan
@@ -42,16 +42,8 @@ def run(state: State, _config: NoConfig) -> None:
     if scene.inputs.preset.squash_system_messages and not scene.inputs.generation.dry_run:
         placed = _squashed(state, placed)
     sent = [block for block in placed if not is_empty(block)] if room.has_empty else placed
-    left_out = _OFF.of_each(room.omitted, _switched_off, lambda block: len(block.content))
+    left_out = switched_off(room.omitted)
     state.scratch[ASSEMBLED] = set_plan(state, (*sent, *left_out))
-
-
-def _switched_off(blocks: Iterable[Block]) -> list[Block]:
-    return [msgspec.structs.replace(block, enabled=False) for block in blocks]
-
-
-_OFF: Final[BoundedCache[int, Block]] = BoundedCache(items=128 * 1024)
-"""Messages that are left out, by the identity of what they are when they are not."""
 
 
 def set_plan(state: State, blocks: Iterable[Block]) -> Plan:
