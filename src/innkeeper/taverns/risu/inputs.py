@@ -19,22 +19,21 @@ from innkeeper.macros.cbs import CbsScope, default_variables
 from innkeeper.macros.engine.errors import MacroLimitError
 from innkeeper.prompt import Note, NoteKind, State
 from innkeeper.prompt.bounded_cache import BoundedCache
-from innkeeper.prompt.data import EMPTY, thaw
+from innkeeper.prompt.data import thaw
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.payload.dialect import reply_limit
 from innkeeper.taverns.assets import Assets, assets_of, raw_of
 from innkeeper.taverns.inputs import note_unread
-from innkeeper.taverns.risu.group import GroupMember, next_speakers
 from innkeeper.taverns.risu.imports import (
     file_kind,
     imported_preset,
     is_risu_preset,
     lore_settings,
-    stored_character,
     whole_preset,
 )
 from innkeeper.taverns.risu.line import RisuMessage, read_messages
 from innkeeper.taverns.risu.lore.entry import LoreEntry, book_entries, stored_entries
+from innkeeper.taverns.risu.people import people_of
 from innkeeper.taverns.risu.request_flags import model_of, name_in_risu
 from innkeeper.taverns.risu.scripts import CbsExpander, RewrittenText, ScriptRunner, read_scripts
 from innkeeper.taverns.risu.stored import (
@@ -48,6 +47,7 @@ from innkeeper.taverns.risu.stored import (
     module_list,
     read_stored,
     stored_names,
+    stored_object,
 )
 from innkeeper.taverns.risu.triggers.state import Trigger, read_triggers
 
@@ -126,15 +126,15 @@ def read_inputs(state: State) -> RisuInputs:
     own = request.settings.get("risu")
     own = thaw(own) if isinstance(own, Mapping) else {}
     for part, unread_names in _WITHOUT_EFFECT.items():
-        if unread := [f"risu.{part}.{name}" for name in unread_names if _objects(own, part).get(name)]:
+        if unread := [f"risu.{part}.{name}" for name in unread_names if stored_object(own, part).get(name)]:
             note_unread(state, "settings", unread, "the risu tavern has nothing that does it")
     fields = _database(state, assets, own)
     db = read_stored(RisuSettings, fields)
     if db.max_context > (largest := _LARGEST.get(db.ai_model, db.max_context)):
         db = msgspec.structs.replace(db, max_context=largest)
-    group, character, names = _people(state, assets, own)
+    group, character, names = people_of(state, assets, own)
     chat = read_stored(StoredChat, _chat(state, assets, own))
-    stored_messages = chat.message if "message" in _objects(own, "chat") else None
+    stored_messages = chat.message if "message" in stored_object(own, "chat") else None
     messages, greeting = read_messages(state, stored_messages, names)
     stored = {name.removeprefix("$"): value for name, value in chat.scriptstate.items()}
     variables = {**stored, **state.variables.to_dict().get("local", {})}
@@ -198,11 +198,6 @@ _WITHOUT_EFFECT: Final[Mapping[str, tuple[str, ...]]] = {
 """Parts of RisuAI's own objects that a prompt of its would depend on, and none here does."""
 
 
-def _objects(own: Mapping[str, Any], name: str) -> dict[str, Any]:
-    value = own.get(name)
-    return dict(value) if isinstance(value, Mapping) else {}
-
-
 def _database(state: State, assets: Assets, own: Mapping[str, Any]) -> dict[str, Any]:
     request = state.request
     raw = raw_of(request.preset)
@@ -226,60 +221,13 @@ def _database(state: State, assets: Assets, own: Mapping[str, Any]) -> dict[str,
     fields |= {"maxContext": request.context_window} if request.context_window is not None else {}
     asked = max(request.reserved_tokens or 0, reply_limit(request.options))
     fields |= {"maxResponse": asked} if asked or request.reserved_tokens is not None else {}
-    fields |= _objects(own, "database")
-    bound = _objects(own, "chat").get("bindedPersona")
+    fields |= stored_object(own, "database")
+    bound = stored_object(own, "chat").get("bindedPersona")
     for persona in fields.get("personas") or () if bound else ():
         if isinstance(persona, Mapping) and persona.get("id") == bound:
             fields |= {"username": persona.get("name"), "personaPrompt": persona.get("personaPrompt")}
-    shared = {**_objects(fields, "globalChatVariables"), **state.variables.to_dict().get("global", {})}
+    shared = {**stored_object(fields, "globalChatVariables"), **state.variables.to_dict().get("global", {})}
     return {**fields, "globalChatVariables": shared}
-
-
-def _people(
-    state: State, assets: Assets, own: Mapping[str, Any]
-) -> tuple[StoredCharacter | None, StoredCharacter, dict[str, str]]:
-    """The group, who answers, and the names of all speakers by their ids."""
-    card = {} if assets.character is None else stored_character(assets.character)
-    character_fields = {**card, **_objects(own, "character")}
-    listed = own.get("members")
-    members = [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list) else []
-    members = members or [stored_character(member.card) for member in assets.members]
-    if not members:
-        character = read_stored(StoredCharacter, character_fields)
-        _note_of_groups(state, assets)
-        return None, character, {character.cha_id: character.nickname or character.name}
-    people = [read_stored(StoredCharacter, member) for member in members]
-    names = {person.cha_id: person.nickname or person.name for person in people}
-    fields = state.request.group if isinstance(state.request.group, Mapping) else EMPTY
-    if unread := sorted(fields.keys() - {"members", "speaker"}):
-        note_unread(state, "group", unread, "groups of RisuAI have no such setting")
-    note_unread(state, "group", ["members"], "of all but the one who answers, a prompt has the names alone")
-    speaker = own.get("speaker", fields.get("speaker"))
-    if not isinstance(speaker, int):
-        speaker = _chosen(state, assets, people)
-    return read_stored(StoredCharacter, character_fields), people[speaker if 0 <= speaker < len(people) else 0], names
-
-
-def _note_of_groups(state: State, assets: Assets) -> None:
-    if state.request.group is not None:
-        state.warn("the group has no members", where=Where(asset="request", path="group"))
-    if any(message.name for message in assets.history):
-        note_unread(state, "history", ["name"], "only groups have several speakers")
-
-
-def _chosen(state: State, assets: Assets, people: Sequence[StoredCharacter]) -> int:
-    """The first of the members that answer, noted with the others."""
-    cards = [member.card for member in assets.members]
-    members = [GroupMember(person.name, 1) for person in people]
-    members = [GroupMember(card.name, card.talkativeness) for card in cards] or members
-    last = assets.history[-1] if assets.history else None
-    names = [member.name for member in members]
-    speaker = names.index(last.name) if last is not None and last.name in names else None
-    text = state.request.message or (last.content if last is not None else "")
-    chosen = next_speakers(members, text, speaker, state.inputs.random.stream("risu-speakers"))
-    chosen_names = ", ".join(names[index] for index in chosen) or "nobody"
-    state.note(NoteKind.FALLBACK, f"no speaker was given: {chosen_names} would answer", data={"speakers": chosen})
-    return chosen[0] if chosen else 0
 
 
 def _chat(state: State, assets: Assets, own: Mapping[str, Any]) -> dict[str, Any]:
@@ -294,7 +242,7 @@ def _chat(state: State, assets: Assets, own: Mapping[str, Any]) -> dict[str, Any
         message = "authors_note has no effect: it has no text"
         state.note(NoteKind.IGNORED, message, data={"input": "authors_note"})
     fields: dict[str, Any] = {"note": assets.note.text, "fmIndex": -1 if number is None else number - 1}
-    return fields | _objects(own, "chat")
+    return fields | stored_object(own, "chat")
 
 
 def _note_entries(state: State, asset: str, path: str, book: Lorebook, *, settings: bool) -> None:
@@ -337,7 +285,7 @@ def _entries(
     """The entries: the character's (or group's), the chat's, those of modules, those of other books of the request."""
     lists: list[Iterable[LoreEntry]] = [stored_entries(owner.global_lore, owner.name)]
     card = assets.character
-    if card is not None and card.book is not None and "globalLore" not in _objects(own, "character"):
+    if card is not None and card.book is not None and "globalLore" not in stored_object(own, "character"):
         lists.append(book_entries(card.book, card.book.name or f"{card.name}'s Lorebook"))
         _note_entries(state, "character", "book.", card.book, settings=bool(lore_settings(card.book)))
     lists.append(stored_entries(chat.local_lore, "chat"))

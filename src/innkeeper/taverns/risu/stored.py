@@ -182,6 +182,12 @@ def read_stored(kind: type[T], fields: Mapping[str, Any]) -> T:
     return kind(**values)
 
 
+def stored_object(own: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """One of RisuAI's own objects; an empty one where it is absent, or none."""
+    value = own.get(name)
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
 def stored_names(kind: type[msgspec.Struct]) -> frozenset[str]:
     """The names of the fields that are read."""
     return frozenset(field.encode_name for field in _fields(kind))
