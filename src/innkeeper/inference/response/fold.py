@@ -214,7 +214,9 @@ class ResponseFold:
 
     def response(self, error: ResponseError | None = None, *, cancelled: bool = False) -> ModelResponse:
         """The answer as it is now. With an ``error`` it has failed; one that never finished is incomplete."""
-        status = _status(self.finish, error, cancelled=cancelled)
+        if self.finish == "error" and error is None:
+            error = ResponseError("server_error", f"the provider ended the answer: {self._word or 'error'}")
+        status = _status(error, self.finish, cancelled=cancelled)
         whole: Status = "completed" if status == "completed" else "incomplete"
         last = len(self._items) - 1
         output = [item.item(whole if at == last else "completed") for at, item in enumerate(self._items)]
@@ -281,10 +283,10 @@ class ResponseFold:
 _WHOLE: Final = frozenset({"stop", "tool_calls", "refusal"})
 
 
-def _status(finish: FinishReason | None, error: ResponseError | None, *, cancelled: bool) -> Status:
+def _status(error: ResponseError | None, finish: FinishReason | None, *, cancelled: bool) -> Status:
     if cancelled:
         return "cancelled"
-    if error is not None or finish == "error":
+    if error is not None:
         return "failed"
     return "completed" if finish in _WHOLE else "incomplete"
 

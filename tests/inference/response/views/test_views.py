@@ -327,3 +327,20 @@ def test_lone_surrogates_in_events() -> None:
     texts = [json.loads(half.partition(b"data: ")[2])["text"] for half in halves]
     assert "".join(texts).encode("utf-16", "surrogatepass").decode("utf-16") == "\U0001f600"
     assert ServerEvent(b'{"a":1}').encode() == b'data: {"a":1}\n\n'
+
+
+@pytest.mark.parametrize("view", [CHAT, MESSAGES, RESPONSES], ids=["chat", "messages", "responses"])
+def test_an_answer_that_its_provider_ended_says_so(view: View) -> None:
+    """With the provider's word for it, whole and streamed; Messages has a reason all the same, since its clients wait for one."""
+    events: list[ModelEvent] = [TextDelta(text="Ay"), Finished(reason="error", word="MALFORMED_FUNCTION_CALL")]
+    fold = ResponseFold("resp_1", "m", 0)
+    writer = view.stream(fold)
+    sent = [*writer.start(), *(each for event in events for each in writer.take(event)), *writer.end()]
+    whole = view.whole(fold.response())
+    streamed = b"".join(each.encode() for each in sent).decode()
+    assert "MALFORMED_FUNCTION_CALL" in json.dumps(whole)
+    assert "MALFORMED_FUNCTION_CALL" in streamed
+    if view is MESSAGES:
+        assert whole["stop_reason"] == "end_turn"
+    if view is RESPONSES:
+        assert (whole["status"], whole["error"]["code"]) == ("failed", "server_error")

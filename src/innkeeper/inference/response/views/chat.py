@@ -34,6 +34,7 @@ from innkeeper.inference.response.views.view import (
     StreamView,
     View,
     bare_id,
+    ended,
     noted,
     others,
     own_facts,
@@ -73,8 +74,8 @@ class ChatView(View):
         return _Chunks(fold, include_usage=include_usage)
 
     def left_out(self, response: ModelResponse) -> list[str]:
-        """Items of kinds that chat completions do not have."""
-        return others(response, _OWN if response.protocol == PROTOCOL else _IMAGES)
+        """Items of kinds that chat completions do not have, and how an answer ended that is not whole."""
+        return [*others(response, _OWN if response.protocol == PROTOCOL else _IMAGES), *ended(response)]
 
 
 CHAT: Final = ChatView()

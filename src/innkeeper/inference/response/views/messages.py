@@ -38,6 +38,7 @@ from innkeeper.inference.response.views.view import (
     StreamView,
     View,
     bare_id,
+    ended,
     noted,
     others,
     own_facts,
@@ -55,6 +56,7 @@ _STOP: Final[Mapping[FinishReason | None, str | None]] = {
     "tool_calls": "tool_use",
     "content_filter": "refusal",
     "refusal": "refusal",
+    "error": "end_turn",
 }
 
 
@@ -85,6 +87,7 @@ class MessagesView(View):
             *(f"the arguments of the call of {name!r:.80} are no JSON object" for name in raw),
             *(f"the signature of the call of {name!r:.80} is not carried" for name in signed),
             *([] if own else others(response)),
+            *ended(response),
             *([] if _told(response) else ["the provider reports no usage: its figures are estimates"]),
         ]
 

@@ -132,6 +132,11 @@ def own_fields(said: ModelResponse | ResponseFold, protocol: str, item_id: Any) 
 _WRITTEN: Final = frozenset({"id", "model", "items", "usage", "finish_reason", "reasoning_details"})
 
 
+def ended(response: ModelResponse) -> list[str]:
+    """That the provider ended the answer in the middle, where a surface has no word for it."""
+    return [] if response.error is None else [response.error.message]
+
+
 def others(response: ModelResponse, known: frozenset[str] = frozenset()) -> list[str]:
     """The items of kinds that a surface does not know, a sentence each."""
     kinds = [str(item.item.get("type", "unknown")) for item in response.output if isinstance(item, OtherItem)]
