@@ -166,12 +166,14 @@ def _real(word: str, names: dict[str, str]) -> str:
     return word
 
 
+TAKEN_AWAY: Final = re.compile(r"[^\n]*\r\x1b\[K")
+"""A line that is there while one waits."""
 ESCAPE: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][A-Z0-9]|\x1b[=>]|[\x07\x08]")
 
 
 def plain(text: str) -> str:
     """The text without what drives a terminal."""
-    return ESCAPE.sub("", text)
+    return ESCAPE.sub("", TAKEN_AWAY.sub("", text))
 
 
 def page() -> str:
@@ -193,7 +195,6 @@ def page() -> str:
 
 
 def _settled(text: str) -> str:
-    text = re.sub(r"[\u2800-\u28ff] [^\n]*\n+", "", text)  # what turns while one waits
     text = re.sub(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?", "2026-01-15 18:00", text)
     return re.sub(r"\b\d+\.\d+ s\b", "0.1 s", text)
 

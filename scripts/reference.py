@@ -65,6 +65,9 @@ ENVIRONMENT: Final = {
     "LOCALAPPDATA": "on Windows, what `XDG_DATA_HOME` is on Linux",
     "APPDATA": "on Windows, what `XDG_CONFIG_HOME` is on Linux",
     "COLUMNS": "how wide the tables of `library` and its like are that go to a file; prompts are 100 wide there",
+    "FORCE_COLOR": "where it is set, output has the colours and the width of a terminal wherever it goes",
+    "NO_COLOR": "where it is set, no output has colours",
+    "TERM": "`dumb` is a terminal without colours",
     "SHELL": "which shell `innkeeper completion` writes for where none is named",
     "CI": "where it is set, a model in this process computes with one thread",
 }

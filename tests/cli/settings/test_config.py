@@ -35,7 +35,7 @@ def test_set_show_get_unset(run: Run, file: Path) -> None:
     shown = run("config", "show").out
     line = next(line for line in shown.splitlines() if line.startswith("tavern"))
     assert "smart" in line
-    assert "file: " in line
+    assert "file:" in line
     assert run("config", "remove", "tavern").code == 0
     assert run("config", "show", "tavern").out == "silly\n"
     assert run("config", "path").out == f"{file}\n"

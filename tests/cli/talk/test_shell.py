@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from innkeeper.cli.app.render import console
+from innkeeper.cli.app.screen import Screen
 from innkeeper.cli.talk.conversation import TerminalChat
 from innkeeper.cli.talk.shell import COMMANDS, RECENT, Shell, offered
 from innkeeper.content.chat import ChatLog
@@ -58,7 +58,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
             build,
             store=None if path is None else ChatFile(path),
         )
-        Shell(talk, console=console(out)).run()
+        Shell(talk, screen=Screen(out)).run()
         return out.getvalue()
 
     return piped
@@ -85,7 +85,7 @@ def test_last_line_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("Hello"))
     Shell(
         TerminalChat(Conversation(base=BASE, chat=ChatLog()), ModelHandle(speaker, "m"), build),
-        console=console(io.StringIO()),
+        screen=Screen(io.StringIO()),
     ).run()
     assert speaker.said() == ["Hello"]
 
@@ -305,7 +305,7 @@ def test_model(monkeypatch: pytest.MonkeyPatch) -> None:
         opened.append(name)
         return ModelHandle(second, name, 2000, address="https://provider.example")
 
-    Shell(talk, open_model, console=console(out)).run()
+    Shell(talk, open_model, screen=Screen(out)).run()
     assert opened == ["big"]
     assert first.closed
     assert second.asked[0]["model"] == "m"  # the stand-in for a build names its own
@@ -323,5 +323,5 @@ def test_completion(line: str, offer: str | None) -> None:
     """Commands are completed, and what stands behind them; talk is not."""
     talk = TerminalChat(Conversation(base=BASE, chat=ChatLog(header={})), ModelHandle(FakeModel(), "m"), build)
     talk.plan = talk.preview("Hello")
-    words = list(offered(Shell(talk, console=console(io.StringIO())), line))
+    words = list(offered(Shell(talk, screen=Screen(io.StringIO())), line))
     assert (offer in words) if offer is not None else not words

@@ -9,31 +9,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from innkeeper.cli.app.screen import PLAIN_WIDTH, Grid, GridColumn, Screen, StyledText
 from innkeeper.prompt import UnknownNameError
 from innkeeper.prompt.block import source_words
 from innkeeper.prompt.report import cell_text
 from innkeeper.prompt.text import printable, shorten
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     from innkeeper.budget import Accounting
     from innkeeper.prompt import Block, Note, Plan
     from innkeeper.prompt.report import TextTable
 
 
-PLAIN_WIDTH: Final = 100
-"""Columns if the output is not a terminal."""
-
 MOST_ROWS: Final = 500
 """Rows of a table, and lines of a list, that are shown (no error: the last line counts the others, ``--json`` has all)."""
-
-NARROW: Final = 70
-"""Columns below which a table is written row by row."""
 
 BAR_CELLS: Final = 40
 SHARE_CELLS: Final = 10
@@ -43,93 +34,48 @@ _FULL: Final = ("█", "▒", "░")
 _ASCII: Final = ("#", "=", ".")
 
 
-def console(file: IO[str] | None = None, *, err: bool = False) -> Console:
-    """Return a console on stdout, stderr or ``file``, with a fixed width if that is not a terminal."""
-    from rich.console import Console
-
-    plain = Console(file=file, stderr=err, highlight=False)
-    return plain if plain.is_terminal else Console(file=file, stderr=err, highlight=False, width=PLAIN_WIDTH)
-
-
-def recorded(show: Callable[[Console], None], *, for_terminal: bool) -> str:
+def recorded(show: Callable[[Screen], None], *, for_terminal: bool) -> str:
     """Return what ``show`` prints, as text; with the terminal's width and colours if it goes to one."""
     import io
 
-    out, there = io.StringIO(), console()
-    if for_terminal and there.is_terminal:
-        from rich.console import Console
-
-        show(Console(file=out, highlight=False, width=there.width, force_terminal=True))
-    else:
-        show(console(out))
+    out, there = io.StringIO(), Screen()
+    is_terminal = for_terminal and there.is_terminal
+    show(Screen(out, width=there.width if is_terminal else None, is_terminal=is_terminal))
     return out.getvalue()
 
 
-def print_table(console: Console, table: Table) -> None:
-    """Print a table; if columns would be lost, each row as a paragraph of names and values."""
-    if console.width >= NARROW:
-        console.print(table)
-        return
-    from rich.text import Text
-
-    names = [str(column.header) for column in table.columns]
-    if table.title:
-        console.print(table.title)
-    for cells in zip(*(column.cells for column in table.columns), strict=True):
-        texts = [cell if isinstance(cell, Text) else Text.from_markup(str(cell)) for cell in cells]
-        parts = [
-            Text.assemble((f"{name} ", "dim"), text) for name, text in zip(names, texts, strict=True) if text.plain
-        ]
-        console.print(Text(" · ").join(parts), overflow="fold")
-
-
-def print_tables(console: Console, tables: Iterable[TextTable]) -> None:
+def print_tables(screen: Screen, tables: Iterable[TextTable]) -> None:
     """Print tables that have rows, each with up to `MOST_ROWS`."""
-    from rich import box
-    from rich.table import Table
-
-    ascii_only = console.options.ascii_only
     for table in tables:
         if not table.rows:
             continue
-        shown = Table(box=box.ASCII2 if ascii_only else box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-        for index, name in enumerate(table.columns):
-            numbers = any(isinstance(row[index], int) for row in table.rows)
-            shown.add_column(name, justify="right" if numbers else "left", overflow="fold")
+        numbers = [any(isinstance(row[index], int) for row in table.rows) for index in range(len(table.columns))]
+        shown = Grid(*(GridColumn(name, right=right) for name, right in zip(table.columns, numbers, strict=True)))
         for row in table.rows[:MOST_ROWS]:
-            shown.add_row(*[_text(cell_text(cell)) for cell in row])
-        print_table(console, shown)
-        _lines(console, [*more_line(table.rows), ""])
+            shown.add(*map(cell_text, row))
+        screen.grid(shown)
+        _lines(screen, [*more_line(table.rows), ""])
 
 
 def plan_table(
     blocks: Sequence[Block], figures: Accounting, *, ascii_only: bool = False, with_share: bool = True
-) -> Table:
+) -> Grid:
     """Return a table of blocks, up to `MOST_ROWS`: number, role, source, tokens, optional share, first words."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.ASCII2 if ascii_only else box.SIMPLE_HEAD, show_edge=False, pad_edge=False, expand=True)
-    table.add_column("#", justify="right", no_wrap=True)
-    table.add_column("role", no_wrap=True)
-    table.add_column("from", no_wrap=True, max_width=30)
-    table.add_column("tokens", justify="right", no_wrap=True)
-    if with_share:
-        table.add_column("share", no_wrap=True)
-    table.add_column("begins", no_wrap=True, overflow="ellipsis", ratio=1)
+    table = Grid(
+        GridColumn("#", right=True, wraps=False),
+        GridColumn("role", wraps=False),
+        GridColumn("from", wraps=False, most=30),
+        GridColumn("tokens", right=True, wraps=False),
+        *([GridColumn("share", wraps=False)] if with_share else []),
+        GridColumn("begins", wraps=False, rest=True),
+    )
     counts = [line.tokens for line in figures.lines]
     largest = max(counts, default=0) or 1
     for number, (block, tokens) in enumerate(zip(blocks[:MOST_ROWS], counts, strict=False), start=1):
         share = bar([tokens], largest, SHARE_CELLS, ascii_only=ascii_only, rest=" ")
-        cells: tuple[Any, ...] = (
-            str(number),
-            _text(_one_line(block.role), _STYLES.get(block.role, "")),
-            _text(source_of(block)),
-            str(tokens),
-            *([_text(share)] if with_share else []),
-            _text(first_words(block)),
-        )
-        table.add_row(*cells)
+        role = StyledText(_one_line(block.role), _STYLES.get(block.role, ""))
+        cells = (str(number), role, source_of(block), str(tokens))
+        table.add(*cells, *([share] if with_share else []), first_words(block))
     return table
 
 
@@ -196,40 +142,34 @@ def _one_line(text: str) -> str:
     return printable(" ".join(text.split()))
 
 
-def _text(text: str, style: str = "") -> Text:
-    from rich.text import Text
-
-    return Text(text, style=style)
-
-
 EXCERPT: Final = 60
 
 
-def explain_plan(console: Console, plan: Plan, figures: Accounting) -> None:
+def explain_plan(screen: Screen, plan: Plan, figures: Accounting) -> None:
     """Print the sent blocks, the window, the dropped parts, and notes about the build."""
-    plain = console.options.ascii_only
-    console.print(plan_title(plan), style="bold", markup=False)
+    plain = screen.ascii_only
+    screen.line(plan_title(plan), style="bold")
     blocks = plan.sent_blocks()
-    share = console.width >= PLAIN_WIDTH  # else how a text begins is worth more
-    print_table(console, plan_table(blocks, figures, ascii_only=plain, with_share=share))
-    _lines(console, [*more_line(blocks), window_line(figures, ascii_only=plain)])
-    _lines(console, dropped_lines(plan), style="yellow")
-    _lines(console, note_lines((*plan.warnings, *plan.notes)), style="yellow")
+    share = screen.width >= PLAIN_WIDTH  # else how a text begins is worth more
+    screen.grid(plan_table(blocks, figures, ascii_only=plain, with_share=share))
+    _lines(screen, [*more_line(blocks), window_line(figures, ascii_only=plain)])
+    _lines(screen, dropped_lines(plan), style="yellow")
+    _lines(screen, note_lines((*plan.warnings, *plan.notes)), style="yellow")
 
 
-def explain_entries(console: Console, plan: Plan) -> None:
+def explain_entries(screen: Screen, plan: Plan) -> None:
     """Print the decision about each lorebook entry, those in the prompt first."""
     verdicts = sorted(verdicts_of(plan), key=lambda verdict: not verdict.fired)
     if not verdicts:
-        _lines(console, ["no lorebook took part in this prompt"])
+        _lines(screen, ["no lorebook took part in this prompt"])
     for verdict in verdicts[:MOST_ROWS]:
         mark = "in " if verdict.fired else "out"
-        _lines(console, [printable(f"{mark} {_name(verdict)}: {verdict}")], style="green" if verdict.fired else "")
-    _lines(console, more_line(verdicts))
-    _lines(console, dropped_lines(plan), style="yellow")
+        _lines(screen, [printable(f"{mark} {_name(verdict)}: {verdict}")], style="green" if verdict.fired else "")
+    _lines(screen, more_line(verdicts))
+    _lines(screen, dropped_lines(plan), style="yellow")
 
 
-def explain_entry(console: Console, plan: Plan, name: str) -> None:
+def explain_entry(screen: Screen, plan: Plan, name: str) -> None:
     """Print the decisions about entries by ``name``: title, id, their book, or part of a title. Raises `UnknownNameError`.
 
     A book that takes no part has the note that says so.
@@ -239,38 +179,34 @@ def explain_entry(console: Console, plan: Plan, name: str) -> None:
     chosen = exact or [v for v in verdicts if name_key == v.book.casefold()]
     unused = {book: note for note in plan.notes for book in note.data.get("books", ())}
     if notes := [note for book, note in unused.items() if name_key == book.casefold() and not chosen]:
-        _lines(console, note_lines(notes))
+        _lines(screen, note_lines(notes))
         return
     chosen = chosen or [v for v in verdicts if name_key in v.title.casefold()]
     if not chosen:
         names = {name for v in verdicts for name in (_name(v), v.title or str(v.uid), v.book)}
         raise UnknownNameError("lorebook entry, book or message", name, {*names, *unused} - {""})
     for verdict in chosen[:MOST_ROWS]:
-        _lines(console, [printable(f"{'in' if verdict.fired else 'out'}: {_name(verdict)}: {verdict}")])
-        _lines(console, [printable(f"  {key}: {value}") for key, value in verdict.facts.items()], style="dim")
+        _lines(screen, [printable(f"{'in' if verdict.fired else 'out'}: {_name(verdict)}: {verdict}")])
+        _lines(screen, [printable(f"  {key}: {value}") for key, value in verdict.facts.items()], style="dim")
 
 
-def explain_part(console: Console, plan: Plan, what: str) -> None:
+def explain_part(screen: Screen, plan: Plan, what: str) -> None:
     """Print the sent message of this number, else the lorebook entry or book of this name. Raises `UnknownNameError`."""
     if what.isdecimal() and 1 <= int(what) <= len(plan.sent_blocks()):
-        explain_block(console, plan, int(what))
+        explain_block(screen, plan, int(what))
     else:
-        explain_entry(console, plan, what)
+        explain_entry(screen, plan, what)
 
 
-def explain_block(console: Console, plan: Plan, number: int) -> None:
+def explain_block(screen: Screen, plan: Plan, number: int) -> None:
     """Print the sources of one sent message, numbered from 1."""
     block = plan.sent_blocks()[number - 1]
-    console.print(
-        printable(f"message {number}: {block.role}, {block.slot or block.source or block.id}"),
-        style="bold",
-        markup=False,
-    )
+    screen.line(printable(f"message {number}: {block.role}, {block.slot or block.source or block.id}"), style="bold")
     if scripts := block.metadata.get("scripts"):
-        _lines(console, [printable(f"  rewritten by the regex scripts {', '.join(scripts)}")])
+        _lines(screen, [printable(f"  rewritten by the regex scripts {', '.join(scripts)}")])
     for piece in block.ranges():
         words = " ".join(piece.text.split())
-        _lines(console, [printable(f"  {piece.origin}: {words[:EXCERPT]}{'…' if len(words) > EXCERPT else ''}")])
+        _lines(screen, [printable(f"  {piece.origin}: {words[:EXCERPT]}{'…' if len(words) > EXCERPT else ''}")])
 
 
 def dropped_lines(plan: Plan) -> list[str]:
@@ -292,6 +228,6 @@ def _name(verdict: Any) -> str:
     return f"{title} [{verdict.book}]" if verdict.book else title
 
 
-def _lines(console: Console, lines: Sequence[str], *, style: str = "") -> None:
+def _lines(screen: Screen, lines: Sequence[str], *, style: str = "") -> None:
     for line in lines:
-        console.print(line, style=style, markup=False, emoji=False, highlight=False, soft_wrap=True)
+        screen.line(line, style=style)

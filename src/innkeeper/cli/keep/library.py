@@ -148,23 +148,19 @@ def values_of(words: Sequence[str], path: Path | None) -> dict[str, Any]:
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Print a table; with too many columns for a screen, one line per value."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    from innkeeper.cli.app.screen import Grid, GridColumn, Screen
 
     wide = len(columns) > _WIDE
-    table = Table(box=None, pad_edge=False, show_header=not wide and any(columns))
-    for column in ("", "") if wide else columns:
-        table.add_column(Text(column), overflow="fold")
+    table = Grid(*(GridColumn(name) for name in (("", "") if wide else columns)), headed=False)
     for row in rows:
-        cells = [Text(_shown(value)) for value in row]
+        cells = [_shown(value) for value in row]
         if not wide:
-            table.add_row(*cells)
+            table.add(*cells)
             continue
         for name, cell in zip(columns, cells, strict=True):
-            table.add_row(Text(name), cell)
-        table.add_row()
-    Console(width=None if sys.stdout.isatty() else int(os.environ.get("COLUMNS") or 160)).print(table)
+            table.add(name, cell)
+        table.add()
+    Screen(width=None if sys.stdout.isatty() else int(os.environ.get("COLUMNS") or 160)).grid(table)
 
 
 def _shown(value: Any) -> str:

@@ -139,9 +139,10 @@ def build(
     if as_json:
         print_json(report.to_dict(), err=output == STDOUT)
     elif output is None or options["sample"] is not None:
-        from innkeeper.cli.app.render import console, print_tables
+        from innkeeper.cli.app.render import print_tables
+        from innkeeper.cli.app.screen import Screen
 
-        print_tables(console(), report.summary.tables())
+        print_tables(Screen(), report.summary.tables())
     else:
         bad = f", {report.errors:,} rows with errors" if report.errors else ""
         click.echo(f"{report.rows - report.errors:,} prompts in {output}{bad}", err=True)

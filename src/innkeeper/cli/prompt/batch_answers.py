@@ -148,7 +148,8 @@ def diff(before: str, after: str, *, as_json: bool) -> int:
     if as_json:
         print_json(compared.to_dict())
     else:
-        from innkeeper.cli.app.render import console, print_tables
+        from innkeeper.cli.app.render import print_tables
+        from innkeeper.cli.app.screen import Screen
 
-        print_tables(console(), compared.tables())
+        print_tables(Screen(), compared.tables())
     return int(bool(compared.changes))

@@ -25,8 +25,7 @@ from innkeeper.cli.settings import completion
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from rich.console import Console
-
+    from innkeeper.cli.app.screen import Screen
     from innkeeper.cli.prompt.assets import AssetFiles
     from innkeeper.cli.settings.model_choice import ModelChoice
     from innkeeper.content.finding import Finding
@@ -231,15 +230,15 @@ def _for_people(plan: Plan, findings: list[Finding], options: dict[str, Any]) ->
     from innkeeper.budget import accounting
     from innkeeper.cli.app.render import explain_entries, explain_part, explain_plan, recorded
 
-    def show(console: Console) -> None:
+    def show(screen: Screen) -> None:
         if options["why"] is not None:
-            explain_part(console, plan, options["why"])
+            explain_part(screen, plan, options["why"])
             return
-        explain_plan(console, plan, accounting(plan))
+        explain_plan(screen, plan, accounting(plan))
         if options["explain"]:
-            explain_entries(console, plan)
+            explain_entries(screen, plan)
         for finding in findings:
-            console.print(f"finding: {finding}", markup=False)
+            screen.line(f"finding: {finding}")
 
     return recorded(show, for_terminal=options["out"] is None)
 

@@ -55,9 +55,10 @@ def plan(before: str, after: str, *, provider: str, lifetime: str | None, as_jso
     if as_json:
         print_json(cached.to_dict())
     else:
-        from innkeeper.cli.app.render import console, print_tables
+        from innkeeper.cli.app.render import print_tables
+        from innkeeper.cli.app.screen import Screen
 
-        print_tables(console(), (cached.table(),))
+        print_tables(Screen(), (cached.table(),))
 
 
 @cache.command(

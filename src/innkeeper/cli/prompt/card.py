@@ -229,25 +229,19 @@ def card_facts(opened: CardFile) -> dict[str, Any]:
 
 
 def _print_card(opened: CardFile, *, full: bool) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    from innkeeper.cli.app.render import MOST_ROWS, more_line, print_table
+    from innkeeper.cli.app.render import MOST_ROWS, more_line
+    from innkeeper.cli.app.screen import Grid, GridColumn, Screen
     from innkeeper.prompt.text import printable, shorten
 
     character = opened.character
-    table = Table(
-        title=_plain(f"{character.name} ({opened.kind}, {character.version.value.upper()})"), title_justify="left"
-    )
-    table.add_column("field")
-    table.add_column("characters", justify="right")
-    table.add_column("text", overflow="fold")
+    title = printable(f"{character.name} ({opened.kind}, {character.version.value.upper()})")
+    table = Grid(GridColumn("field"), GridColumn("characters", right=True), GridColumn("text"), title=title)
     rows, left, lines = list(_rows(character, full=full)), MAX_FULL_CHARS, MAX_FULL_LINES
     for name, size, text in rows[:MOST_ROWS]:
         cell = _first_lines(shorten(text, max(left, SHOWN_CHARS)).expandtabs(), max(lines, 1))
         left, lines = left - len(cell), lines - cell.count("\n")
-        table.add_row(name, size, _plain(cell))
-    print_table(Console(), table)
+        table.add(name, size, "\n".join(map(printable, cell.split("\n"))))
+    Screen().grid(table)
     for line in more_line(rows):
         click.echo(line)
     for finding in opened.findings:
@@ -281,15 +275,6 @@ def _short(text: str) -> str:
 def _first_lines(text: str, count: int) -> str:
     lines = text.split("\n", count)
     return text if len(lines) <= count else "\n".join([*lines[:count], "…"])
-
-
-def _plain(text: str) -> Any:
-    """Return text of a card for the terminal, without markup and control characters."""
-    from rich.text import Text
-
-    from innkeeper.prompt.text import printable
-
-    return Text(printable(text))
 
 
 def _report(file: str, *, lenient: bool, strict: bool) -> dict[str, Any]:

@@ -49,9 +49,10 @@ def diff(before: str, after: str, *, page: Path | None, force: bool, as_json: bo
     if as_json:
         print_json(difference.to_dict())
     elif page is None:
-        from innkeeper.cli.app.render import console, print_tables
+        from innkeeper.cli.app.render import print_tables
+        from innkeeper.cli.app.screen import Screen
 
-        print_tables(console(), difference.tables())
+        print_tables(Screen(), difference.tables())
         click.echo("the same prompt" if difference.same else f"{len(difference.blocks)} blocks differ")
     return int(not difference.same)
 

@@ -24,8 +24,7 @@ from innkeeper.prompt.text import count_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from rich.table import Table
-
+    from innkeeper.cli.app.screen import Grid
     from innkeeper.content.finding import Finding
     from innkeeper.lore import LoreResult, Verdict
     from innkeeper.prompt import BuildRequest
@@ -191,33 +190,27 @@ def lore_scan(request: BuildRequest) -> LoreResult:
 
 
 def _show(result: LoreResult, verdicts: list[Verdict]) -> None:
-    from innkeeper.cli.app.render import MOST_ROWS, console, more_line, print_table
+    from innkeeper.cli.app.render import MOST_ROWS, more_line
+    from innkeeper.cli.app.screen import Screen
 
-    out = console()
+    out = Screen()
     verdicts = sorted(verdicts, key=lambda item: not item.fired)
-    print_table(out, _table(verdicts[:MOST_ROWS]))
+    out.grid(_table(verdicts[:MOST_ROWS]))
     for line in more_line(verdicts):
-        out.print(line)
+        out.line(line)
     full = " (used up)" if result.overflowed else ""
-    out.print(
+    out.line(
         f"{len(result.activated)} fired in {count_of(result.loops, 'pass')}; lore budget {result.budget:,} tokens{full}"
     )
 
 
-def _table(verdicts: list[Verdict]) -> Table:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
+def _table(verdicts: list[Verdict]) -> Grid:
+    from innkeeper.cli.app.screen import Grid, GridColumn
     from innkeeper.prompt.text import printable
 
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, expand=True)
-    table.add_column("", no_wrap=True)
-    table.add_column("book", no_wrap=True, max_width=20)
-    table.add_column("entry", max_width=30)
-    table.add_column("why", ratio=1)
+    book, entry = GridColumn("book", wraps=False, most=20), GridColumn("entry", most=30)
+    table = Grid(GridColumn("", wraps=False), book, entry, GridColumn("why", rest=True))
     for verdict in verdicts:
-        style = "green" if verdict.fired else "dim"
         cells = ("in" if verdict.fired else "out", verdict.book, f"{verdict.uid} {verdict.title}", str(verdict))
-        table.add_row(*(Text(printable(cell)) for cell in cells), style=style)
+        table.add(*map(printable, cells), style="green" if verdict.fired else "dim")
     return table

@@ -170,9 +170,10 @@ def regress(
     elif markdown:
         click.echo(regression.to_markdown())
     else:
-        from innkeeper.cli.app.render import console, print_tables
+        from innkeeper.cli.app.render import print_tables
+        from innkeeper.cli.app.screen import Screen
 
-        print_tables(console(), regression.tables())
+        print_tables(Screen(), regression.tables())
         click.echo("\n".join((_headline(regression), *regression.failures())))
     return int(bool(regression.failures()))
 

@@ -152,23 +152,17 @@ def _sure(row: dict[str, Any]) -> str:
 
 
 def _table(rows: list[dict[str, Any]], size: dict[str, int]) -> None:
-    from rich import box
-    from rich.table import Table
-
-    from innkeeper.cli.app.render import console, print_table
+    from innkeeper.cli.app.screen import Grid, GridColumn, Screen
     from innkeeper.prompt.text import printable
 
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("model", no_wrap=True)
-    table.add_column("tokens", justify="right", no_wrap=True)
-    table.add_column("characters a token", justify="right", no_wrap=True)
-    table.add_column("tokenizer", no_wrap=True)
-    table.add_column("how sure", no_wrap=True)
+    numbers = [GridColumn(name, right=True, wraps=False) for name in ("tokens", "characters a token")]
+    texts = [GridColumn(name, wraps=False) for name in ("model", "tokenizer", "how sure")]
+    table = Grid(texts[0], *numbers, *texts[1:])
     for row in rows:
         each = f"{size['characters'] / row['tokens']:.2f}" if row["tokens"] else "-"
         count = "not counted" if row["tokens"] is None else f"{row['tokens']:,}"
         cells = (row["model"] or "(none)", count, each, row["tokenizer"], _sure(row))
-        table.add_row(*(printable(cell).replace("[", r"\[") for cell in cells))
-    print_table(console(), table)
+        table.add(*map(printable, cells))
+    Screen().grid(table)
     if any(row["tokens"] is None for row in rows):
         click.echo("not counted: no seconds were left (--limit seconds=60 gives more)", err=True)

@@ -66,6 +66,7 @@ def print_report(
     if as_json:
         print_json(report.to_dict())
     else:
-        from innkeeper.cli.app.render import console, print_tables
+        from innkeeper.cli.app.render import print_tables
+        from innkeeper.cli.app.screen import Screen
 
-        print_tables(console(), tables)
+        print_tables(Screen(), tables)

@@ -49,18 +49,13 @@ def show(name: str | None, *, as_json: bool) -> None:
     if as_json:
         print_json({"path": str(config_file()), "settings": [_facts(value) for value in values]})
         return
-    from rich.table import Table
-    from rich.text import Text
+    from innkeeper.cli.app.screen import Grid, GridColumn, Screen
 
-    from innkeeper.cli.app.render import console, print_table
-
-    table = Table(box=None, pad_edge=False)
-    for column in ("setting", "value", "from"):
-        table.add_column(column, overflow="fold")
+    table = Grid(GridColumn("setting"), GridColumn("value"), GridColumn("from"), headed=False)
     for value in values:
         origin = f"{value.source}: {value.place}" if value.place else value.source
-        table.add_row(*map(Text, (value.name, _shown(value.value), origin)))
-    print_table(console(), table)
+        table.add(value.name, _shown(value.value), origin)
+    Screen().grid(table)
 
 
 def _setting(name: str) -> SettingValue:

@@ -135,9 +135,9 @@ class _Stage:
     """The output of the demo: lines for people, or facts as JSON at the end."""
 
     def __init__(self, *, as_json: bool) -> None:
-        from innkeeper.cli.app.render import console
+        from innkeeper.cli.app.screen import Screen
 
-        self.console = console()
+        self.screen = Screen()
         self.as_json = as_json
         self.facts: dict[str, Any] = {"seconds": {}}
         self.started = time.monotonic()
@@ -146,7 +146,7 @@ class _Stage:
         """Print a line, or note its facts."""
         self.facts |= facts
         if not self.as_json:
-            self.console.print(text, markup=False, highlight=False, soft_wrap=True)
+            self.screen.line(text)
 
     def timed(self, what: str, work: Callable[[], Any]) -> Any:
         """Do ``work`` and print its time."""
@@ -165,9 +165,9 @@ class _Stage:
         figures = accounting(plan, counter)
         self.facts |= {"tokens": figures.to_dict(), "fingerprint": plan.fingerprint()}
         if not self.as_json:
-            self.console.print()
-            explain_plan(self.console, plan, figures)
-            self.console.print()
+            self.screen.line()
+            explain_plan(self.screen, plan, figures)
+            self.screen.line()
 
     def answer(self, plan: Plan, handle: ModelHandle) -> str:
         """Print the answer as it comes, and its speed; return it."""
@@ -224,8 +224,8 @@ class _Stage:
         from innkeeper.prompt.text import printable
 
         if not self.as_json:
-            self.console.file.write(printable(text))
-            self.console.file.flush()
+            self.screen.file.write(printable(text))
+            self.screen.file.flush()
 
     def end(self, remark: str) -> None:
         """Print the total time, and the remark; or the facts."""

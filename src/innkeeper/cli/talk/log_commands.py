@@ -166,7 +166,8 @@ def why(number: str | None, what: str | None, *, as_json: bool) -> None:
     prompt of files or of a folder of SillyTavern's.
     """
     from innkeeper.budget import accounting
-    from innkeeper.cli.app.render import console, explain_entries, explain_part, explain_plan
+    from innkeeper.cli.app.render import explain_entries, explain_part, explain_plan
+    from innkeeper.cli.app.screen import Screen
     from innkeeper.cli.talk.log import TalkLog
 
     if number is not None and not number.isdecimal():
@@ -180,7 +181,7 @@ def why(number: str | None, what: str | None, *, as_json: bool) -> None:
         facts = {"line": line._asdict(), "same": same, "tokens": accounting(plan).to_dict(), **plan.to_dict()}
         print_json(facts)
         return
-    shown = console()
+    shown = Screen()
     if not same:
         click.echo("This version, or the tokens as they are counted here, give other bytes than were sent.", err=True)
     if what is not None:

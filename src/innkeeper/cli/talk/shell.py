@@ -7,16 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from innkeeper.cli.app.render import console as new_console
 from innkeeper.cli.app.render import explain_entries, explain_part, explain_plan, verdicts_of
+from innkeeper.cli.app.screen import Screen
 from innkeeper.cli.talk.conversation import TerminalChat
 from innkeeper.cli.talk.lines import FENCE, Lines
 from innkeeper.prompt import InnkeeperError, UnknownNameError, UsageError
 from innkeeper.prompt.text import printable, shorten
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from innkeeper.inference.client.model_handle import ModelHandle
 
 
@@ -49,11 +47,11 @@ class Shell:
         talk: TerminalChat,
         open_model: Callable[[str], ModelHandle] | None = None,
         *,
-        console: Console | None = None,
+        screen: Screen | None = None,
         history: bool = False,
     ) -> None:
         self.talk = talk
-        self.console = console or new_console()
+        self.screen = screen or Screen()
         self.going = True
         self.exit_code = 0
         self.draft = ""
@@ -133,15 +131,15 @@ class Shell:
     def plan(self, text: str) -> None:
         """Show the last plan, or that of an unsent message."""
         plan = self.talk.preview(text) if text or self.talk.plan is None else self.talk.plan
-        explain_plan(self.console, plan, self.talk.figures(plan))
+        explain_plan(self.screen, plan, self.talk.figures(plan))
 
     def why(self, what: str) -> None:
         """Show why something is in the prompt or not."""
         plan = self.talk.plan or self.talk.preview()
         if not what:
-            explain_entries(self.console, plan)
+            explain_entries(self.screen, plan)
         else:
-            explain_part(self.console, plan, what)
+            explain_part(self.screen, plan, what)
 
     def retry(self, _: str) -> None:
         """Ask again."""
@@ -246,7 +244,7 @@ class Shell:
     def lore(self, path: str) -> None:
         """Show the lorebook entries of the next turn, or add a lorebook."""
         if not path:
-            explain_entries(self.console, self.talk.preview())
+            explain_entries(self.screen, self.talk.preview())
             return
         from innkeeper.content.files.loading import load_lorebook
 
@@ -293,24 +291,21 @@ class Shell:
     @contextmanager
     def _waiting(self, name: str = "", style: str = "magenta") -> Iterator[Callable[[], None]]:
         """Show a sign of progress until the first word, then the name of the speaker."""
-        status = self.console.status("reading the prompt ...") if self.console.is_terminal else None
         begun = False
 
         def begin() -> None:
             nonlocal begun
             if not begun:
                 begun = True
-                if status is not None:
-                    status.stop()
+                self.screen.clear()
                 self._print(printable(name or f"{self.talk.conversation.character_name}: "), style=style, end="")
 
-        if status is not None:
-            status.start()
+        self.screen.notice("reading the prompt ...")
         try:
             yield begin
         finally:
-            if status is not None:
-                status.stop()
+            if not begun:
+                self.screen.clear()
 
     def _shown(self, name: str, text: str, role: str) -> None:
         self._print(f"{printable(name)}: ", style="green" if role == "user" else "magenta", end="")
@@ -320,11 +315,11 @@ class Shell:
         self._print(printable(text), style="dim")
 
     def _write(self, piece: str) -> None:
-        self.console.file.write(printable(piece))
-        self.console.file.flush()
+        self.screen.file.write(printable(piece))
+        self.screen.file.flush()
 
     def _print(self, text: str = "", *, style: str = "", end: str = "\n") -> None:
-        self.console.print(text, style=style, end=end, markup=False, emoji=False, highlight=False, soft_wrap=True)
+        self.screen.line(text, style=style, end=end)
 
     def _farewell(self) -> None:
         if self.talk.path is not None:
