@@ -42,11 +42,6 @@ def _grpc(port: int) -> Iterator[CheckFinding]:
     yield CheckFinding("ok" if is_serving else "failed", f"port {port} {'serves' if is_serving else 'takes no calls'}")
 
 
-def _jobs(_port: int) -> Iterator[CheckFinding]:
-    """Look at the library: a process that runs jobs has no port, ends when it fails, and can do nothing without this."""
-    yield from library_findings(needed=True)
-
-
 class ProcessRole(NamedTuple):
     """How a role is checked, and at which port, where it has one and nothing else is said."""
 
@@ -59,7 +54,7 @@ ROLES: Final[Mapping[str, ProcessRole]] = MappingProxyType(
         "serve": ProcessRole(_http, 8050),
         "grpc": ProcessRole(_grpc, 8051),
         "worker": ProcessRole(_http, 7861),
-        "jobs": ProcessRole(_jobs),
+        "jobs": ProcessRole(lambda _: library_findings(needed=True)),
     }
 )
-"""All roles by name: `innkeeper serve`, its gRPC port, `admin worker run`, `admin job run`."""
+"""All roles by name: `innkeeper serve`, its gRPC port, `admin worker run`; `admin job run` has no port, and needs its library."""

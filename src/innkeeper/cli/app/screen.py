@@ -24,11 +24,8 @@ PLAIN_WIDTH: Final = 100
 NARROW: Final = 70
 """Columns below which a table is written row by row."""
 
-_HEADED, _BARE = 3, 2
-"""Blanks between the columns of a table with a line below its head, and of one without."""
 _LEAST: Final = 4
 _TOKEN: Final = re.compile(r"\S+|\s+")
-_WEIGHTS: Final = frozenset({"bold", "dim"})
 
 
 class StyledText(NamedTuple):
@@ -72,8 +69,9 @@ class Screen:
         self, file: IO[str] | None = None, *, width: int | None = None, is_terminal: bool | None = None
     ) -> None:
         self.file: Any = file or sys.stdout
-        asked = bool(os.environ.get("FORCE_COLOR"))
-        self.is_terminal = (asked or self.file.isatty()) if is_terminal is None else is_terminal
+        self.is_terminal = (
+            bool(os.environ.get("FORCE_COLOR")) or self.file.isatty() if is_terminal is None else is_terminal
+        )
         self.width = width or (shutil.get_terminal_size().columns if self.is_terminal else PLAIN_WIDTH)
         self.ascii_only = not (getattr(self.file, "encoding", None) or "utf-8").lower().startswith("utf")
         self._colours = self.is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
@@ -107,7 +105,7 @@ class Screen:
                 self.line(line, style=row[-1].style if row else "")
 
     def _table(self, grid: Grid) -> None:
-        gap = " " * (_HEADED if grid.headed else _BARE)
+        gap = " " * (3 if grid.headed else 2)
         widths = _widths(grid, self.width - len(gap) * (len(grid.columns) - 1))
         head = tuple(StyledText(column.name, "bold") for column in grid.columns)
         if any(cell.text for cell in head):
@@ -130,7 +128,7 @@ class Screen:
     def _styled(self, text: str, style: str) -> str:
         if not (self._colours and style and text):
             return text
-        return click.style(text, **({style: True} if style in _WEIGHTS else {"fg": style}))
+        return click.style(text, **({style: True} if style in {"bold", "dim"} else {"fg": style}))
 
 
 def cells_of(text: str) -> int:

@@ -14,6 +14,7 @@ import msgspec
 from innkeeper.cli.app.commands import examples, json_option, print_json
 from innkeeper.cli.app.paging import paged
 from innkeeper.cli.settings.completion import cards
+from innkeeper.prompt.text import printable, shorten
 
 if TYPE_CHECKING:
     from innkeeper.content import CardFile, Character, Difference
@@ -231,7 +232,6 @@ def card_facts(opened: CardFile) -> dict[str, Any]:
 def _print_card(opened: CardFile, *, full: bool) -> None:
     from innkeeper.cli.app.render import MOST_ROWS, more_line
     from innkeeper.cli.app.screen import Grid, GridColumn, Screen
-    from innkeeper.prompt.text import printable, shorten
 
     character = opened.character
     title = printable(f"{character.name} ({opened.kind}, {character.version.value.upper()})")
@@ -268,8 +268,7 @@ def _rows(character: Character, *, full: bool) -> Iterable[tuple[str, str, str]]
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= SHOWN_CHARS else line[: SHOWN_CHARS - 1] + "…"
+    return shorten(" ".join(text.split()), SHOWN_CHARS)
 
 
 def _first_lines(text: str, count: int) -> str:
@@ -293,8 +292,6 @@ def _report(file: str, *, lenient: bool, strict: bool) -> dict[str, Any]:
 
 
 def _report_lines(report: dict[str, Any]) -> list[str]:
-    from innkeeper.prompt.text import printable
-
     lines = [f"{report['file']}: {'ok' if report['ok'] else 'not ok'}"]
     if "error" in report:
         lines.append(f"  error: {report['error']['message']}")
@@ -305,8 +302,6 @@ def _report_lines(report: dict[str, Any]) -> list[str]:
 
 
 def _difference_lines(differences: Iterable[Difference]) -> list[str]:
-    from innkeeper.prompt.text import printable
-
     lines = []
     for item in differences:
         fields = item.to_dict()
