@@ -444,10 +444,7 @@ class RenderGuard(msgspec.Struct, frozen=True):
             costing.option_tokens({**plan.options, **options}) - costing.option_tokens(plan.options) if options else 0
         )
         other = msgspec.structs.replace(
-            costing,
-            dialect=dialect,
-            sends=sent_metadata(dialect, plan.dialects, options),
-            shape=shape,
+            costing, dialect=dialect, sends=sent_metadata(dialect, plan.dialects, options), shape=shape
         )
         if self.by_tavern and any(block.attachments for block in sent):
             fixed = costing.framing.reply + other.tool_tokens(plan.tools) + other.option_tokens(plan.options)

@@ -20,13 +20,7 @@ from innkeeper.budget.settings import (
     tokens_setting,
 )
 from innkeeper.budget.trim import ON_OVERFLOW, TokenRoom
-from innkeeper.prompt import (
-    MaxTokensExceededError,
-    State,
-    Step,
-    UnknownNameError,
-    UsageError,
-)
+from innkeeper.prompt import MaxTokensExceededError, State, Step, UnknownNameError, UsageError
 
 
 class TrimmingConfig(CountingConfig, StrategyChoice, frozen=True, kw_only=True):

@@ -177,11 +177,7 @@ def _disabled(block: Block) -> Block:
 
 
 def _report(
-    enabled: Sequence[Block],
-    tokens: Sequence[int],
-    evicted: Mapping[int, str],
-    strategy: Strategy,
-    room: TokenRoom,
+    enabled: Sequence[Block], tokens: Sequence[int], evicted: Mapping[int, str], strategy: Strategy, room: TokenRoom
 ) -> TrimReport:
     initial = sum(tokens) + room.fixed_tokens
     return TrimReport(

@@ -232,10 +232,7 @@ class TierGate:
         return cls(policy or TierPolicy(), detector or default_detector())
 
     def check(
-        self,
-        texts: Mapping[str, str] | Mapping[TextKind, str],
-        requested: Any = None,
-        ceilings: Ceilings | None = None,
+        self, texts: Mapping[str, str] | Mapping[TextKind, str], requested: Any = None, ceilings: Ceilings | None = None
     ) -> Checked:
         """The decision about the texts of one request, named by their `Entry` (or a name that begins with it)."""
         key = (Tier.of(requested), ceilings, tuple(texts.items()))

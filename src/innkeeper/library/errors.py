@@ -46,14 +46,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, NoReturn, TypeVar
 
-from innkeeper.prompt.errors import (
-    FormatError,
-    InnkeeperError,
-    InputError,
-    UnavailableError,
-    UsageError,
-    Where,
-)
+from innkeeper.prompt.errors import FormatError, InnkeeperError, InputError, UnavailableError, UsageError, Where
 from innkeeper.prompt.near import near_names
 from innkeeper.prompt.text import kind_of
 from innkeeper.prompt.tier import TierBlockedError as TierBlockedError  # noqa: PLC0414 - one of the library's, too

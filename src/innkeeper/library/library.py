@@ -40,12 +40,7 @@ from innkeeper.library.models.facts import (
 from innkeeper.library.options import Options, database_opener
 from innkeeper.library.outside import MACHINE
 from innkeeper.library.prepare.budget import Fitted, fit_text
-from innkeeper.library.prepare.preparation import (
-    UNBOUNDED,
-    Preparation,
-    rendered_version,
-    with_note,
-)
+from innkeeper.library.prepare.preparation import UNBOUNDED, Preparation, rendered_version, with_note
 from innkeeper.library.prepare.request import (
     Decided,
     PreparedPrompt,

@@ -102,11 +102,7 @@ def views_of(text: str) -> Iterator[TextView]:
         yield from _views(text, before)
 
 
-TURNS: Final[Mapping[str, Callable[[str], str]]] = {
-    "rot13": rot13,
-    "atbash": atbash,
-    "back": lambda text: text[::-1],
-}
+TURNS: Final[Mapping[str, Callable[[str], str]]] = {"rot13": rot13, "atbash": atbash, "back": lambda text: text[::-1]}
 """Ways in which a text may be written as a whole, each the way back too; all but ``back`` leave every letter in its place."""
 
 

@@ -297,14 +297,7 @@ negative.add_command(remove_command(NEGATIVES, "Remove a fragment."))
 @who_option
 @database_options
 def new(
-    text: str,
-    url: str | None,
-    *,
-    words: tuple[str, ...],
-    path: Path | None,
-    who: str,
-    as_json: bool,
-    **columns: Any,
+    text: str, url: str | None, *, words: tuple[str, ...], path: Path | None, who: str, as_json: bool, **columns: Any
 ) -> None:
     """Add the fragment TEXT; commas separate its terms."""
     from innkeeper.library.models.stores import NegativeStore

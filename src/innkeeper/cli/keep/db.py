@@ -17,14 +17,7 @@ import click
 from innkeeper.cli.app.commands import examples, print_json
 from innkeeper.cli.app.paging import paged
 from innkeeper.cli.app.progress import progress
-from innkeeper.cli.keep.library import (
-    STDIO,
-    database_options,
-    opened,
-    print_table,
-    read_bytes,
-    who_option,
-)
+from innkeeper.cli.keep.library import STDIO, database_options, opened, print_table, read_bytes, who_option
 
 if TYPE_CHECKING:
     from innkeeper.library.db.backup import Backup

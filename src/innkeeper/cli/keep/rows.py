@@ -64,10 +64,7 @@ def list_command(kind: RowKind, text: str, *filters: Decorator) -> click.Command
 
 
 def show_command(
-    kind: RowKind,
-    text: str,
-    *,
-    more: Callable[[Library, Any], Mapping[str, Any]] = lambda _library, _row: {},
+    kind: RowKind, text: str, *, more: Callable[[Library, Any], Mapping[str, Any]] = lambda _library, _row: {}
 ) -> click.Command:
     """Return the command ``show``, which prints one row with all its columns and the fields that ``more`` adds."""
 

@@ -35,10 +35,7 @@ _CHANGES = "innkeeper.cli.keep.template_changes"
 
 
 @click.group(
-    epilog=examples(
-        "innkeeper admin template list",
-        "innkeeper admin template publish hello",
-    ),
+    epilog=examples("innkeeper admin template list", "innkeeper admin template publish hello"),
     cls=LazyGroup,
     entries={
         "new": CommandEntry(f"{_CHANGES}:new", "Create a template with its first version."),

@@ -9,15 +9,7 @@ import click
 
 from innkeeper.cli.app.commands import examples, print_json
 from innkeeper.cli.keep.db import take_in, write_transfer
-from innkeeper.cli.keep.library import (
-    STDIO,
-    database_options,
-    opened,
-    print_table,
-    read_bytes,
-    read_text,
-    who_option,
-)
+from innkeeper.cli.keep.library import STDIO, database_options, opened, print_table, read_bytes, read_text, who_option
 
 if TYPE_CHECKING:
     from innkeeper.library.library import Library

@@ -7,14 +7,7 @@ from pathlib import Path
 import click
 
 from innkeeper.cli.app.commands import examples, print_json
-from innkeeper.cli.keep.library import (
-    audience_options,
-    ceilings,
-    database_options,
-    opened,
-    print_table,
-    read_text,
-)
+from innkeeper.cli.keep.library import audience_options, ceilings, database_options, opened, print_table, read_text
 
 
 @click.group(epilog=examples('innkeeper admin tier check "Good evening."'))

@@ -92,8 +92,7 @@ class ExplainFiles(PlanFiles, frozen=True, kw_only=True):
     """A prompt to explain."""
 
     block: Annotated[
-        str | None,
-        Meta(description="the id of one block, to see all of its text and where each part of it comes from"),
+        str | None, Meta(description="the id of one block, to see all of its text and where each part of it comes from")
     ] = None
     offset: _Offset = 0
     limit: _Limit = PAGE

@@ -23,11 +23,7 @@ _FAILED: Final = 69
 _NICE: Final = 5
 """The nice value of a process that runs jobs, so that a service gets the processor first."""
 
-_NAMES: Final = {
-    "negative": "negative_prompt",
-    "ratio": "aspect_ratio",
-    "picture": "image",
-}
+_NAMES: Final = {"negative": "negative_prompt", "ratio": "aspect_ratio", "picture": "image"}
 
 
 priority_option = click.option(

@@ -14,17 +14,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from innkeeper.gate.words.languages import Term
 from innkeeper.gate.words.prefix_index import UNSPACED, PrefixIndex
-from innkeeper.gate.words.tables import (
-    AHEAD,
-    STEM,
-    Form,
-    Number,
-    Owners,
-    WordRole,
-    merged_lines,
-    tables,
-    unspaced,
-)
+from innkeeper.gate.words.tables import AHEAD, STEM, Form, Number, Owners, WordRole, merged_lines, tables, unspaced
 from innkeeper.prompt.typed.once import once
 from innkeeper.text.views import TextView
 

@@ -7,8 +7,6 @@ from innkeeper.lazy import lazy_names
 if TYPE_CHECKING:
     from innkeeper.library.catalogue.catalogue import Catalogue as Catalogue
 
-_HOMES: Final = {
-    "catalogue": ("Catalogue",),
-}
+_HOMES: Final = {"catalogue": ("Catalogue",)}
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

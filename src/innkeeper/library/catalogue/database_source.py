@@ -18,13 +18,7 @@ from sqlalchemy import delete, insert, select
 
 from innkeeper.gate.tier import Tier
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
-from innkeeper.library.catalogue.rows import (
-    DATES,
-    CatalogueModel,
-    CatalogueNegative,
-    CatalogueProvider,
-    catalogue_rows,
-)
+from innkeeper.library.catalogue.rows import DATES, CatalogueModel, CatalogueNegative, CatalogueProvider, catalogue_rows
 from innkeeper.library.catalogue.snapshot import Snapshot, catalogue_of, damaged, snapshot_of
 from innkeeper.library.db.connection import translated
 from innkeeper.library.db.engine import Database

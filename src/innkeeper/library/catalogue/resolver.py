@@ -150,11 +150,7 @@ class _Asked(msgspec.Struct, frozen=True):
         target, enhancer = model_key(request.target_model), model_key(request.enhancer_model)
         family = model_key(request.target_family) or catalogue.family_of(target)
         return cls(
-            request,
-            target,
-            family,
-            enhancer,
-            model_key(request.enhancer_family) or catalogue.family_of(enhancer),
+            request, target, family, enhancer, model_key(request.enhancer_family) or catalogue.family_of(enhancer)
         )
 
     def key(self, level: MatchLevel, tier: Tier) -> TemplateKey:

@@ -13,13 +13,7 @@ import msgspec
 from innkeeper.content.files.private import write_private
 from innkeeper.gate.tier import Tier
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
-from innkeeper.library.catalogue.rows import (
-    DATES,
-    CatalogueModel,
-    CatalogueNegative,
-    CatalogueProvider,
-    catalogue_rows,
-)
+from innkeeper.library.catalogue.rows import DATES, CatalogueModel, CatalogueNegative, CatalogueProvider, catalogue_rows
 from innkeeper.library.limits import SNAPSHOT_MAX_BYTES
 from innkeeper.library.templates.template import Labelled, read_version, write_version
 from innkeeper.prompt.data import parse_json, to_json
@@ -81,9 +75,7 @@ def catalogue_of(snapshot: Snapshot, *, ceiling: Tier | None = None, asset: str 
 def damaged(message: str, asset: str | None = None) -> FormatError:
     """The error of a snapshot that cannot be used, or that is not there."""
     return FormatError(
-        message,
-        where=None if asset is None else Where(asset),
-        hint="`innkeeper admin cache rebuild` writes a new one",
+        message, where=None if asset is None else Where(asset), hint="`innkeeper admin cache rebuild` writes a new one"
     )
 
 

@@ -21,10 +21,7 @@ FIRST: Final = "0013"
 _ADDED: Final[Mapping[str, tuple[tuple[str, ...], Mapping[str, tuple[str, ...]]]]] = {
     "0001": ((), {}),
     "0002": (("enhancement_contents",), {"api_models": ("replaced_by", "deprecated_at")}),
-    "0003": (
-        (),
-        {"tools": ("provider", "model", "base_url", "secret_name", "settings"), "audit_events": ()},
-    ),
+    "0003": ((), {"tools": ("provider", "model", "base_url", "secret_name", "settings"), "audit_events": ()}),
     "0004": (("conversation_states",), {}),
     "0005": (("route_policies", "worker_invitations", "workers"), {}),
     "0006": (("jobs", "job_events", "job_deliveries", "webhook_receipts"), {}),

@@ -149,10 +149,6 @@ def _known_scope(scope: str) -> str:
 
 def _scope_id(conversation: ConversationRow, scope: str) -> str | None:
     """What a scope is about in a conversation; None where it is about nothing, as without a character."""
-    named: dict[str, Any] = {
-        "conversation": conversation.id,
-        "character": conversation.character_id,
-        "profile": "",
-    }
+    named: dict[str, Any] = {"conversation": conversation.id, "character": conversation.character_id, "profile": ""}
     scope_id: str | None = named[scope]
     return scope_id

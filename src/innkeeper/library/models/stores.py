@@ -26,14 +26,7 @@ from innkeeper.library.db.tables.templates import (
     settings,
     tools,
 )
-from innkeeper.library.errors import (
-    AlreadyExistsError,
-    ConflictError,
-    FieldError,
-    NotFoundError,
-    suggesting,
-    with_near,
-)
+from innkeeper.library.errors import AlreadyExistsError, ConflictError, FieldError, NotFoundError, suggesting, with_near
 from innkeeper.library.models.definitions import check_address, check_definition
 from innkeeper.library.models.facts import TokenizerSpec
 from innkeeper.library.models.json_columns import ModelCapabilities, RateLimits, check_json

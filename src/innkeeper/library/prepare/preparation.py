@@ -21,11 +21,7 @@ from innkeeper.library.builtins import packaged
 from innkeeper.library.catalogue.catalogue import AnswerSource
 from innkeeper.library.catalogue.resolver import Resolution
 from innkeeper.library.errors import NotFoundError
-from innkeeper.library.models.facts import (
-    ModelFacts,
-    TokenizerSpec,
-    facts_of,
-)
+from innkeeper.library.models.facts import ModelFacts, TokenizerSpec, facts_of
 from innkeeper.library.prepare.budget import Budget, Fitted, budget_of, chat_budget, fit_text
 from innkeeper.library.prepare.parts import (
     LEAVING,

@@ -33,13 +33,7 @@ class Role(StrEnum):
     TECHNICAL = "technical"
 
 
-DROP_ORDER: Final = (
-    (Role.QUALITY, Role.TECHNICAL),
-    (Role.MOOD,),
-    (Role.STYLE,),
-    (Role.SETTING,),
-    (Role.CLOTHING,),
-)
+DROP_ORDER: Final = ((Role.QUALITY, Role.TECHNICAL), (Role.MOOD,), (Role.STYLE,), (Role.SETTING,), (Role.CLOTHING,))
 """Which roles go first. Identity and action are in none: they are never dropped, whatever a segment says."""
 
 _NEVER_DROPPED: Final = frozenset({Role.IDENTITY, Role.ACTION})

@@ -303,16 +303,7 @@ def _lengths(
         yield TemplateProblem("unbounded", message, Severity.WARNING)
 
 
-_CONFIG: Final = (
-    "key",
-    "syntax",
-    "token_limit",
-    "max_output_tokens",
-    "provider",
-    "partials",
-    "extends",
-    "metadata",
-)
+_CONFIG: Final = ("key", "syntax", "token_limit", "max_output_tokens", "provider", "partials", "extends", "metadata")
 _LINES: Final = 5_000
 """Of longer texts only the beginnings are compared line by line."""
 

@@ -117,14 +117,7 @@ class TemplateStore:
             connection.execute(update(templates).where(templates.c.id == self._id(connection, name)).values(values))
 
     def move_label(
-        self,
-        name: str,
-        label: str,
-        version: int,
-        *,
-        who: str = "",
-        why: str = "",
-        validate: Validate | None = None,
+        self, name: str, label: str, version: int, *, who: str = "", why: str = "", validate: Validate | None = None
     ) -> LabelEvent:
         """Let a label point at a version: to publish, to roll back. The history keeps who did it and why.
 

@@ -177,11 +177,7 @@ def _models(db: Database, providers: Mapping[str, str]) -> list[dict[str, Any]]:
     for task, key in store.defaults().items():
         defaults.setdefault(key, []).append(task)
     rows = [
-        {
-            **_row(row),
-            "provider": providers[row.provider_id],
-            "default_for_tasks": defaults.get(row.model_key, []),
-        }
+        {**_row(row), "provider": providers[row.provider_id], "default_for_tasks": defaults.get(row.model_key, [])}
         for row in store.list()
     ]
     return sorted(rows, key=lambda row: str(row["model_key"]))

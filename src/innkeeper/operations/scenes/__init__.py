@@ -10,9 +10,6 @@ if TYPE_CHECKING:
     from innkeeper.operations.scenes.state import SceneState as SceneState
     from innkeeper.operations.scenes.state import apply_changes as apply_changes
 
-_HOMES: Final = {
-    "reading": ("Person", "analyse"),
-    "state": ("SceneState", "apply_changes"),
-}
+_HOMES: Final = {"reading": ("Person", "analyse"), "state": ("SceneState", "apply_changes")}
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -71,11 +71,7 @@ Narrator = Callable[[], Awaitable[SceneText]]
 
 
 async def scene_text(
-    request: SceneRequest,
-    sources: SceneSources,
-    mode: SceneMode,
-    context: SceneContext,
-    narrate: Narrator | None,
+    request: SceneRequest, sources: SceneSources, mode: SceneMode, context: SceneContext, narrate: Narrator | None
 ) -> SceneText:
     """Return the text of a scene.
 

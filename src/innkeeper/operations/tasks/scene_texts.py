@@ -125,12 +125,7 @@ def _instead(kind: str, text: str) -> dict[str, Any]:
     """Return the substitute for an unreadable answer."""
     if kind == SCENE_STARTERS:
         return {"starters": list(_STOCK)}
-    return {
-        "enhanced_description": text,
-        "scene_prompt": text,
-        "suggested_tags": [],
-        "suggested_scenario_type": None,
-    }
+    return {"enhanced_description": text, "scene_prompt": text, "suggested_tags": [], "suggested_scenario_type": None}
 
 
 def _line(value: Any) -> str:

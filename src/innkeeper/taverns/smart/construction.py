@@ -42,12 +42,7 @@ class Construction(NamedTuple):
 
 
 def construct(
-    history: Any,
-    presets_in_chat: Any,
-    world_books: Any,
-    variables: Any = None,
-    *,
-    options: SmartOptions | None = None,
+    history: Any, presets_in_chat: Any, world_books: Any, variables: Any = None, *, options: SmartOptions | None = None
 ) -> dict[str, Any]:
     """The history with in-chat prompts and entries inserted by depth and order, each message with its source.
 

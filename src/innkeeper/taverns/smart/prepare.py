@@ -138,16 +138,7 @@ INPUTS: Final = InputRules(
                 *REQUEST_OPTIONS,
                 *(
                     f"prompts.{field}"
-                    for field in (
-                        "identifier",
-                        "content",
-                        "role",
-                        "marker",
-                        "position",
-                        "depth",
-                        "order",
-                        "enabled",
-                    )
+                    for field in ("identifier", "content", "role", "marker", "position", "depth", "order", "enabled")
                 ),
             }
         ),

@@ -230,11 +230,7 @@ tier_policies: Final = _versioned("tier_policies")
 detection_lists: Final = _versioned("detection_lists")
 
 settings: Final = table_of(
-    metadata,
-    "settings",
-    SettingRow,
-    Column("key", String, primary_key=True),
-    Column("value", Json(), nullable=False),
+    metadata, "settings", SettingRow, Column("key", String, primary_key=True), Column("value", Json(), nullable=False)
 )
 
 revisions: Final = Table(
