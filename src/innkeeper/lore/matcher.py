@@ -201,14 +201,14 @@ class KeyIndex:
         known = _HITS.get((self._number, text))
         if known is not None:
             return known
-        matching = frozenset(
-            [
-                numbers[index]
-                for (numbers, automaton), searched in ((self._folded, text.lower()), (self._exact, text))
-                for index in automaton.contained(searched)
-            ]
-        )
+        matching = self.search(text)
         return _HITS.put((self._number, text), matching, getsizeof(text) + getsizeof(matching))
+
+    def search(self, text: str) -> frozenset[int]:
+        """The same for whoever keeps the hits of a text himself."""
+        (folded, lower), (exact, written) = self._folded, self._exact
+        hits = [folded[index] for index in lower.contained(text.lower())] if folded else []
+        return frozenset([*hits, *[exact[index] for index in written.contained(text)]] if exact else hits)
 
     def _numbered(self, *, exact: bool) -> tuple[list[int], Automaton]:
         """The numbers of the patterns that are searched as written or in lower case, with the automaton over their texts."""

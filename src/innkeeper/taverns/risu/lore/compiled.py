@@ -19,7 +19,7 @@ from innkeeper.prompt.beginnings import Beginnings
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.taverns.risu.lore.decorators import Decorators, Query, read_decorators
 from innkeeper.taverns.risu.lore.entry import CHILD, LoreEntry
-from innkeeper.text.javascript.values import strip
+from innkeeper.text.javascript.values import WHITE_SPACE
 
 if TYPE_CHECKING:
     from innkeeper.taverns.risu.lore.ranking import ActiveLore
@@ -127,22 +127,22 @@ class ReadyLore:
             entry=entry,
             head=head,
             queries=tuple(
-                self._query(query, words=words, regex=entry.use_regex, keep_slash=keep_slash) for query in queries
+                [self._query(query, words=words, regex=entry.use_regex, keep_slash=keep_slash) for query in queries]
             ),
             full_words=words,
             parent=parent,
             is_plain=is_plain,
             is_simple=is_plain and by_default and len(queries) == 1 and not entry.use_regex,
         )
-        draws = any(condition.name == "probability" for condition in head.conditions)
+        draws = any([condition.name == "probability" for condition in head.conditions])  # noqa: C419 - quicker
         if entry.always_active or entry.use_regex or head.forces or draws:
             self.always.append(index)
-        for number in {number for query in compiled.queries for number in query.numbers}:
+        for number in dict.fromkeys([number for query in compiled.queries for number in query.numbers]):
             self.by_number.setdefault(number, []).append(index)
         return compiled
 
     def _query(self, query: Query, *, words: bool, regex: bool, keep_slash: bool) -> KeyQuery:
-        keys = tuple(text for key in query.keys if (text := strip(key)))
+        keys = tuple([text for key in query.keys if (text := key.strip(WHITE_SPACE))])
         if regex:
             # where 166.3.3 meets a key that is no regular expression, it gives up those behind it
             first = next((at for at, key in enumerate(keys) if keep_slash and not key.startswith("/")), len(keys))
@@ -151,7 +151,7 @@ class ReadyLore:
         # even numbers are those of keys that are found anywhere, odd ones those of whole words
         numbers, kind = (self._words, 1) if words else (self._partial, 0)
         texts = [key.lower() if words else key.lower().replace(" ", "") for key in keys]
-        return KeyQuery(query, keys, tuple(2 * numbers.setdefault(text, len(numbers)) + kind for text in texts))
+        return KeyQuery(query, keys, tuple([2 * numbers.setdefault(text, len(numbers)) + kind for text in texts]))
 
     def hits_of_entry(self, entry: ReadyEntry) -> frozenset[int]:
         """The numbers of the keys that the text of an entry holds."""
@@ -181,8 +181,8 @@ class ReadyLore:
     def _with_called(self, before: _Called, texts: tuple[str, ...], _key: None) -> _Called:
         last = dict(before.last)
         for index, text in enumerate(texts, before.texts):
-            for number in self.hits_of_message(text):
-                last.update(dict.fromkeys(self.by_number.get(number, ()), index))
+            called = [self.by_number.get(number, ()) for number in self.hits_of_message(text)]
+            last.update(dict.fromkeys(chain.from_iterable(called), index))
         return _Called(before.texts + len(texts), last)
 
     def active_by(self, counted_by: str) -> dict[int, ActiveLore]:
@@ -195,9 +195,9 @@ class ReadyLore:
         """Return the numbers of the keys that a text holds."""
         lowered = searched_text(text)
         charge("lore", 1 + len(text) // _CHARACTERS_A_STEP)
-        hits = {2 * number for number in self.index.hits(lowered.replace(" ", ""))} if self._partial else set()
+        hits = [2 * number for number in self.index.search(lowered.replace(" ", ""))] if self._partial else []
         if self._words:
-            hits.update(2 * self._words[word] + 1 for word in self._words.keys() & lowered.split(" "))
+            hits += [2 * self._words[word] + 1 for word in self._words.keys() & lowered.split(" ")]
         return frozenset(hits)
 
     def hits_of_message(self, text: str) -> frozenset[int]:

@@ -39,7 +39,7 @@ class RisuReason(BaseReason):
     UNPLACED = "unplaced", "fired, but {why}"
 
 
-class ActiveLore(msgspec.Struct, frozen=True, kw_only=True):
+class ActiveLore(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An entry that fired. ``text`` is before macros; ``position`` is empty, ``depth``, ``reverse_depth`` or a named one."""
 
     compiled: ReadyEntry
