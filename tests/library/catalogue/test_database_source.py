@@ -30,7 +30,7 @@ from innkeeper.library.db.engine import Database
 from innkeeper.library.db.tables.templates import prompt_cache_snapshot
 from innkeeper.library.errors import DatabaseUnreachableError
 from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderStore, SettingsStore
-from innkeeper.library.templates.publish import validator
+from innkeeper.library.templates.publish import KeyCallers, validator
 from innkeeper.library.templates.store import TemplateStore
 from innkeeper.library.templates.template import Labelled, MatchLevel, TemplateDraft, TemplateVersion
 from innkeeper.prompt.errors import FormatError
@@ -142,7 +142,7 @@ def test_snapshots_in_the_database(db: Database) -> None:
 
 def test_chain_over_a_database(db: Database, tmp_path: Path) -> None:
     """Asked first from rows, then from memory; closed and corrupt databases are stood in for by the snapshot."""
-    TemplateStore(db).publish(draft("ours"), validate=validator())
+    TemplateStore(db).publish(draft("ours"), validate=validator(callers=KeyCallers(force=True)))
     file = SnapshotFile(tmp_path / "snapshot")
     chain = Sources(DatabaseSource(db), file, start=lambda work: work())
     assert [chain.resolve(ASK).source for _ in range(2)] == [AnswerSource.DATABASE, AnswerSource.MEMORY]
