@@ -52,6 +52,51 @@ def room(window: Watched) -> Iterator[Any]:
     window.assert_quiet()
 
 
+def opened(room: Any, name: str = GREETER) -> Any:
+    """The detail of a template that was chosen."""
+    room.get_by_role("listitem").filter(has_text=name).get_by_role("button").click()
+    return room.get_by_role("region", name="Open template")
+
+
+def test_a_template_is_filled_beside_its_fields(room: Any, window: Watched) -> None:
+    """As values are typed; a link opens the same template, version, and values in another window's page."""
+    detail = opened(room)
+    detail.get_by_role("tab", name="Run").click()
+    detail.get_by_role("textbox", name="guest").fill("Ansel {{guest}}")
+    says(detail.get_by_role("region", name="With the values in it"), "Greet Ansel {{guest}} warmly.")
+    room.wait_for_function("() => location.hash.includes('Ansel')")
+    link = room.url
+    assert "version=2" in link
+    room.goto("about:blank")
+    room.goto(link)
+    detail = room.get_by_role("region", name="Open template")
+    says(detail.get_by_role("region", name="With the values in it"), "Greet Ansel {{guest}} warmly.")
+    assert violations(room) == []
+    room.set_viewport_size(PHONE)
+    assert overflow(room) == []
+
+
+def test_cases_hold_a_template_to_what_it_shall_say(room: Any) -> None:
+    """Kept by the browser, run all at once; one that fails says what is missing."""
+    detail = opened(room)
+    detail.get_by_role("tab", name="Run").click()
+    for name, wanted in (("warm", "warmly"), ("cold", "coldly")):
+        detail.get_by_role("textbox", name="guest").fill(f"Ansel {name}")
+        detail.get_by_role("textbox", name="Name of the case").fill(name)
+        detail.get_by_role("textbox", name="has", exact=True).fill(wanted)
+        detail.get_by_role("button", name="Keep as a case").click()
+    room.reload()
+    cases = room.get_by_role("region", name="Cases", exact=True)
+    cases.get_by_role("button", name="Run all cases").click()
+    says(cases.get_by_role("listitem").filter(has_text="warm"), "as expected")
+    says(cases.get_by_role("listitem").filter(has_text="cold"), "“coldly” is not there")
+    cases.get_by_role("button", name="warm", exact=True).click()
+    says(room.get_by_role("region", name="With the values in it"), "Greet Ansel warm warmly.")
+    for name in ("warm", "cold"):
+        cases.get_by_role("button", name=f"Delete {name}").click()
+    says(cases, "No cases yet")
+
+
 def published(database: Path) -> int:
     """The version that the file has in production."""
     with Library.open(database, create=False, watch=False) as library:

@@ -2,7 +2,7 @@
 
 import type {
   Changes, Comparison, CompareRequest, Conflict, EntriesCopy, EntryEdits, DraftRequest, FileContent, FileReply, FileView, InstallChoice, InstallContents, Kind, LibraryView, LogPage, MetricsView, ProblemView, PublishRequest, ConflictEnd,
-  ResolutionView, ResolutionRequest, RollbackRequest, Saved, TalkDelta, TalkEnd, TalkModel, TalkRequest, TemplateSummary, TemplateView, TierRequest, TierView, TimelineRequest, TimelineView, StepView,
+  RenderedView, RenderRequest, ResolutionView, ResolutionRequest, RollbackRequest, Saved, TalkAnswer, TalkDelta, TalkEnd, TalkModel, TalkRequest, TextRequest, TemplateSummary, TemplateView, TierRequest, TierView, TimelineRequest, TimelineView, StepView,
   VaultNames, Wire, Workspace,
 } from "./types.ts";
 
@@ -85,6 +85,7 @@ export const library = {
   templates: (): Promise<readonly TemplateSummary[]> => get("library/templates"),
   template: (name: string, version: number | null = null): Promise<TemplateView> => get(template(name) + query({ version })),
   changes: (name: string, a: number, b: number): Promise<Changes> => get(`library/changes/${encodeURIComponent(name)}${query({ a, b })}`),
+  render: (name: string, request: RenderRequest): Promise<RenderedView> => post(`${template(name)}/render`, request),
   draft: (name: string, request: DraftRequest): Promise<TemplateView> => post(`${template(name)}/draft`, request),
   publish: (name: string, request: PublishRequest): Promise<TemplateView> => post(`${template(name)}/publish`, request),
   rollback: (name: string, request: RollbackRequest): Promise<TemplateView> => post(`${template(name)}/rollback`, request),
@@ -99,8 +100,12 @@ export const library = {
 export type Catalogue = "models" | "providers" | "tools" | "negatives" | "budgets";
 
 /** An answer as it comes; ends with the whole of it and the plan that made it. */
-export async function* talk(request: TalkRequest, signal: AbortSignal): AsyncGenerator<TalkDelta | TalkEnd> {
-  const response = await call("talk", {
+export const talk = (request: TalkRequest, signal: AbortSignal): AsyncGenerator<TalkDelta | TalkEnd> => answered<TalkEnd>("talk", request, signal);
+/** The same of a text without the prompt, which has no plan. */
+export const talkText = (request: TextRequest, signal: AbortSignal): AsyncGenerator<TalkDelta | TalkAnswer> => answered<TalkAnswer>("talk/text", request, signal);
+
+async function* answered<End>(path: string, request: unknown, signal: AbortSignal): AsyncGenerator<TalkDelta | End> {
+  const response = await call(path, {
     method: "POST",
     headers: { "Content-Type": "application/json", Accept: "text/event-stream" },
     body: JSON.stringify(request),
@@ -110,7 +115,7 @@ export async function* talk(request: TalkRequest, signal: AbortSignal): AsyncGen
   for await (const { event, data } of events(response.body)) {
     if (data === "[DONE]") return;
     if (event === "error") throw new ProblemError(JSON.parse(data) as ProblemView, 502);
-    yield JSON.parse(data) as TalkDelta | TalkEnd;
+    yield JSON.parse(data) as TalkDelta | End;
   }
 }
 

@@ -600,6 +600,14 @@ export interface TalkRequest {
   readonly tools?: readonly (Readonly<Record<string, unknown>>)[];
 }
 
+/** Send a text as the instructions, and what a user says, without a workspace's prompt; ``route`` names who answers. */
+export interface TextRequest {
+  readonly instructions: string;
+  readonly message?: string;
+  readonly route?: string | null;
+  readonly options?: Readonly<Record<string, unknown>>;
+}
+
 /** Text of an answer as it comes. */
 export interface TalkDelta {
   readonly text: string;
@@ -622,7 +630,7 @@ export interface TalkAnswer {
   readonly output_tokens: number | null;
 }
 
-/** A whole answer, and the plan that made it. */
+/** A whole answer, and the plan that made it; a text of its own has none. */
 export interface TalkEnd {
   readonly message: string;
   readonly thoughts: string;
@@ -824,6 +832,36 @@ export interface DraftRequest {
   readonly note?: string;
   readonly title?: string;
   readonly check?: boolean;
+}
+
+/** Fill a version with values by the names of its variables; null: the version in production, else the latest. */
+export interface RenderRequest {
+  readonly version?: number | null;
+  readonly values?: Readonly<Record<string, unknown>>;
+}
+
+/** A run of a rendered text up to ``end``, and the variable whose value it is; null for a template's own words. */
+export interface RenderedRange {
+  readonly end: number;
+  readonly template: string;
+  readonly variable: string | null;
+}
+
+/** What became of a variable: whose value it has, its tokens, and characters that were cut off. */
+export interface RenderedVariable {
+  readonly name: string;
+  readonly given: string;
+  readonly tokens: number | null;
+  readonly lost_chars: number;
+}
+
+/** A version with values in it. ``ignored`` are values that no variable takes. */
+export interface RenderedView {
+  readonly text: string;
+  readonly tokens: number | null;
+  readonly ranges: readonly RenderedRange[];
+  readonly variables: readonly RenderedVariable[];
+  readonly ignored: readonly string[];
 }
 
 /** Let a label point at a version; null: the latest. */

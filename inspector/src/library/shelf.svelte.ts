@@ -3,8 +3,11 @@
 import { library } from "../api/client.ts";
 import type { LibraryView, TemplateSummary, TemplateView } from "../api/types.ts";
 import { session } from "../state/session.svelte.ts";
+import type { Values } from "./cases.ts";
 
 export const VIEWS = ["templates", "resolver", "tiers", "catalogue", "log", "vault"] as const;
+export const TABS = ["content", "run", "compare", "history"] as const;
+export type TemplateTab = (typeof TABS)[number];
 export type View = (typeof VIEWS)[number];
 
 class Shelf {
@@ -12,6 +15,10 @@ class Shelf {
   overview = $state.raw<LibraryView | null>(null);
   templates = $state.raw<readonly TemplateSummary[] | null>(null);
   open = $state.raw<TemplateView | null>(null);
+
+  /** What of a template is shown, and the values of its variables: a link carries both. */
+  tab = $state<TemplateTab>("content");
+  values = $state.raw<Values>({});
 
   readonly kinds: readonly string[] = $derived([...new Set((this.templates ?? []).map((one) => one.kind))].sort());
 
@@ -27,6 +34,7 @@ class Shelf {
     this.view = "templates";
     session.room = "library";
     await session.tried(async () => {
+      if (name !== this.open?.summary.name) this.values = {};
       this.open = await library.template(name, version);
     });
   }

@@ -9,10 +9,15 @@ export interface Shown {
   readonly entry: string | null;
   readonly message: number | null;
   readonly shelf: string;
+  /** Of the library: the template that is open, its version, what of it is shown, and the values of its variables. */
+  readonly template: string | null;
+  readonly version: string | null;
+  readonly tab: string;
+  readonly values: string | null;
 }
 
-const NAMES = ["room", "view", "side", "pane", "file", "entry", "shelf"] as const;
-const USUAL: Readonly<Record<string, string>> = { room: "workspace", view: "prompt", side: "why", pane: "middle", shelf: "templates" };
+const NAMES = ["room", "view", "side", "pane", "file", "entry", "shelf", "template", "version", "tab", "values"] as const;
+const USUAL: Readonly<Record<string, string>> = { room: "workspace", view: "prompt", side: "why", pane: "middle", shelf: "templates", tab: "content" };
 
 /** What stands behind the `#`; what is as usual is left out. */
 export function addressOf(shown: Shown): string {
@@ -39,8 +44,12 @@ export function shownAt(address: string, known: Readonly<Partial<Record<keyof Sh
     side: word("side"),
     pane: word("pane"),
     shelf: word("shelf"),
+    tab: word("tab"),
     file: query.get("file"),
     entry: query.get("entry"),
+    template: query.get("template"),
+    version: query.get("version"),
+    values: query.get("values"),
     message: Number.isInteger(number) && number > 0 ? number - 1 : null,
   };
 }

@@ -1,8 +1,9 @@
 /** Answers that were tried, each with what it was asked by and the fingerprint of its prompt. Values all of it. */
 
-import type { InspectionView, ProblemView, TalkAnswer, TalkModel, TalkRequest, Variation } from "../api/types.ts";
+import type { TalkModel, TalkRequest, Variation } from "../api/types.ts";
 import { type Choice, patchOf } from "../compare/choice.ts";
 import { FORMS, type FormField } from "../files/forms.ts";
+import type { Outcome } from "./asking.svelte.ts";
 
 export type Options = Readonly<Record<string, unknown>>;
 
@@ -12,18 +13,12 @@ export interface Shape {
   readonly schema: unknown;
 }
 
-/** An answer, whole, stopped or refused; the plan is there as long as the page is. */
-export interface Tried extends TalkAnswer {
+/** An answer, and what asked for it; its plan is there as long as the page is. */
+export interface Tried extends Outcome {
   readonly id: number;
   readonly route: string;
   readonly options: Options;
   readonly fingerprint: string | null;
-  readonly plan: InspectionView | null;
-  /** Milliseconds until the first words came, and until the last did. */
-  readonly firstMs: number | null;
-  readonly tookMs: number;
-  readonly stopped: boolean;
-  readonly problem: ProblemView | null;
   /** Whether an answer that has a schema is JSON; null where it has none. */
   readonly isJson: boolean | null;
 }

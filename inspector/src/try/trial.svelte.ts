@@ -1,12 +1,11 @@
 /** The trial: two ways of asking for an answer to one message, and what came of each. It outlives the view that shows it. */
 
 import * as api from "../api/client.ts";
-import type { InspectionView, ProblemView, TalkAnswer, TalkModel } from "../api/types.ts";
+import type { TalkModel } from "../api/types.ts";
 import type { Choice } from "../compare/choice.ts";
 import { session } from "../state/session.svelte.ts";
 import { isJson, MOST_ANSWERS, type Options, read, requestOf, type Shape, type Tried, withAnswer, written } from "./answers.ts";
-
-const EMPTY: TalkAnswer = { message: "", thoughts: "", refusal: "", calls: [], finish: null, input_tokens: null, output_tokens: null };
+import { Asking } from "./asking.svelte.ts";
 
 /** One side: what is other than now, who answers, and the answers so far. */
 export class Variant {
@@ -14,9 +13,7 @@ export class Variant {
   route = $state("");
   options = $state.raw<Options>({});
   answers = $state.raw<readonly Tried[]>([]);
-  running = $state(false);
-  heard = $state("");
-  #stop: AbortController | null = null;
+  readonly asking = new Asking();
 
   constructor(readonly name: "A" | "B") {}
 
@@ -29,47 +26,22 @@ export class Variant {
   }
 
   async run(): Promise<void> {
-    if (this.running) return;
-    this.running = true;
-    this.heard = "";
-    this.#stop = new AbortController();
+    if (this.asking.running) return;
     const { model, options } = this;
     const request = requestOf(model, this.choice, options, trial.shape);
-    let [answer, plan, problem, firstMs, since]: [TalkAnswer | null, InspectionView | null, ProblemView | null, number | null, number] = [null, null, null, null, 0];
-    try {
-      await session.settled();
-      since = performance.now();
-      for await (const part of api.talk(request, this.#stop.signal)) {
-        if ("plan" in part) ({ plan, ...answer } = part);
-        else {
-          firstMs ??= performance.now() - since;
-          this.heard += part.text;
-        }
-      }
-    } catch (error) {
-      if (!this.#stop.signal.aborted) problem = problemOf(error);
-    }
-    const message = answer?.message ?? this.heard;
+    const hasSchema = trial.shape.schema !== undefined;
+    await session.settled();
+    const outcome = await this.asking.ask((signal) => api.talk(request, signal));
+    const isWhole = outcome.problem === null && !outcome.stopped;
     this.answers = withAnswer(this.answers, {
-      ...(answer ?? EMPTY),
-      message,
+      ...outcome,
       id: Math.max(0, ...trial.variants.flatMap((variant) => variant.answers.map(({ id }) => id))) + 1,
       route: model?.name ?? "",
       options: request.options ?? {},
-      plan,
-      fingerprint: plan?.fingerprint ?? null,
-      firstMs,
-      tookMs: performance.now() - since,
-      stopped: this.#stop.signal.aborted,
-      problem,
-      isJson: trial.shape.schema === undefined || answer === null ? null : isJson(message),
+      fingerprint: outcome.plan?.fingerprint ?? null,
+      isJson: hasSchema && isWhole ? isJson(outcome.message) : null,
     });
-    this.running = false;
     trial.keep();
-  }
-
-  stop(): void {
-    this.#stop?.abort();
   }
 
   forget(): void {
@@ -77,9 +49,6 @@ export class Variant {
     trial.keep();
   }
 }
-
-const problemOf = (error: unknown): ProblemView =>
-  error instanceof api.ProblemError ? error.problem : { code: "unavailable", message: error instanceof Error ? error.message : String(error), hint: null, where: null };
 
 class Trial {
   models = $state.raw<readonly TalkModel[]>([]);
@@ -141,7 +110,7 @@ class Trial {
   }
 
   stop(): void {
-    for (const variant of this.variants) variant.stop();
+    for (const variant of this.variants) variant.asking.stop();
   }
 }
 

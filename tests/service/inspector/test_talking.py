@@ -103,6 +103,24 @@ def test_an_answer_has_calls_thoughts_and_tokens() -> None:
     assert end.items() >= {"message": "", **facts, "input_tokens": 90, "output_tokens": 7}.items()
 
 
+def test_a_text_is_answered_without_the_prompt() -> None:
+    """A template's text as the instructions; what may not pass is stopped, and nobody unknown is asked."""
+    models = Parrot()
+    with Browser(Inspector(example_session(), Access(), InspectorTalk(models, "parrot"))) as browser:
+        path, asked = (
+            "/v1/inspector/talk/text",
+            {"instructions": "Greet Ansel.", "message": "Hi", "options": {"seed": 1}},
+        )
+        events = browser.post(path, json=asked).text
+        blocked = browser.post(path, json={"instructions": BLOCKED, "message": "Hi"}).text
+        unknown = browser.post(path, json={"instructions": "x", "route": "nobody"}).status_code
+    said = [(one["role"], one["content"]) for one in models.bodies[0]["messages"]]
+    assert said == [("system", "Greet Ansel."), ("user", "Hi")]
+    assert models.bodies[0]["seed"] == 1
+    assert '"message":"Hi ' in events
+    assert ("event: error" in blocked, unknown) == (True, 404)
+
+
 def test_models_tell_what_they_take() -> None:
     """Each route with the options that its dialect writes; nobody is listed where nobody answers."""
     routes = Routes.read(("claude=anthropic:claude-sonnet-4-5",))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -12,21 +13,24 @@ from starlette.responses import Response, StreamingResponse
 from innkeeper.conversation.client_turn import CLIENT_OPTIONS
 from innkeeper.dialects import DIALECTS
 from innkeeper.inference.adapters.adapter import ModelRequest
+from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.capabilities import Capabilities
 from innkeeper.inference.client.judged import judged_events, texts_of
-from innkeeper.inference.response.events import TextDelta
+from innkeeper.inference.requests.request import GenerationRequest, provider_request
+from innkeeper.inference.response.events import ModelEvent, TextDelta
 from innkeeper.inference.response.fold import ResponseFold
 from innkeeper.inference.response.response import ModelResponse, Usage
 from innkeeper.inference.response.views.view import ServerEvent, json_bytes
-from innkeeper.inference.routing.models import ModelAnswer, ModelCard, RouteModels
+from innkeeper.inference.routing.models import ModelCard, RouteModels
 from innkeeper.inference.routing.route import OWN, Route
-from innkeeper.prompt.data import EMPTY, to_json
+from innkeeper.prompt import Message
+from innkeeper.prompt.data import EMPTY, freeze, to_json
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.typed.once import decode, unpack
 from innkeeper.service.inspector.inspection.planning import AnswerText, RouteTurn, Sending
 from innkeeper.service.inspector.session.messages import EngineCall
 from innkeeper.service.inspector.session.session import WorkspaceSession
-from innkeeper.service.inspector.views.talk import TalkAnswer, TalkCall, TalkDelta, TalkModel, TalkRequest
+from innkeeper.service.inspector.views.talk import TalkAnswer, TalkCall, TalkDelta, TalkModel, TalkRequest, TextRequest
 from innkeeper.service.inspector.views.workspace import ProblemView, Variation, problem_of
 from innkeeper.service.reply_events import finished_events
 from innkeeper.taverns.profiles.profile import Profile
@@ -74,9 +78,29 @@ class InspectorTalk:
             return Response(packed, answer.status, media_type=answer.media_type)
         prompt = unpack(packed, Sending)
         sent = ModelRequest(model=route.model, content=prompt.content, stream=True)
+        events = await self._ask(route, sent)
+        kept = finished_events(events, prompt.rules, partial(_finished, session, prompt))
+        return StreamingResponse(_events(kept, prompt.inspection), media_type="text/event-stream")
+
+    async def answer_text(self, body: bytes) -> Response:
+        """The answer to a text, as server-sent events. Raises what asking raises, before anything is sent."""
+        asked = decode(body, TextRequest)
+        said = [("system", asked.instructions), *([("user", asked.message)] if asked.message else [])]
+        route = self._models.route(asked.route or self._usual)
+        request = GenerationRequest(
+            surface="",
+            model=route.name,
+            messages=tuple(Message(role=role, content=text) for role, text in said),
+            options=freeze({name: value for name, value in asked.options.items() if name in CLIENT_OPTIONS}),
+            stream=True,
+        )
+        sent = provider_request(request, route, ADAPTERS[route.adapter])
+        return StreamingResponse(_events(await self._ask(route, sent)), media_type="text/event-stream")
+
+    async def _ask(self, route: Route, sent: ModelRequest) -> AsyncGenerator[ModelEvent]:
+        """The events of an answer, while body and answer may pass."""
         made = await self._models.ask(route, sent)
-        judged = made._replace(events=judged_events(texts_of(sent), lambda: made.events))
-        return StreamingResponse(_events(judged, prompt, session), media_type="text/event-stream")
+        return judged_events(texts_of(sent), lambda: made.events)
 
     async def _profile(self, session: WorkspaceSession) -> Profile | None:
         """Return the profile among the files of a workspace."""
@@ -91,19 +115,20 @@ class InspectorTalk:
         return self._models.routes.of_profile(profile, self._models.addresses, self._usual)
 
 
-async def _events(made: ModelAnswer, prompt: Sending, session: WorkspaceSession) -> AsyncIterator[bytes]:
-    """The events of an answer; whoever answers is stopped when nobody takes them any more."""
+async def _finished(session: WorkspaceSession, prompt: Sending, text: str) -> str:
+    """An answer after the scripts of its tavern."""
+    body = msgspec.msgpack.encode(AnswerText(prompt.request, prompt.rules.own, text))
+    answer, finished = await session.ask(EngineCall("finish"), body)
+    if not answer.is_ok:
+        raise _UnfinishedError(decode(finished, dict[str, ProblemView])["error"])
+    return finished.decode("utf-8", "surrogatepass")
 
-    async def finish(text: str) -> str:
-        body = msgspec.msgpack.encode(AnswerText(prompt.request, prompt.rules.own, text))
-        answer, finished = await session.ask(EngineCall("finish"), body)
-        if not answer.is_ok:
-            raise _UnfinishedError(decode(finished, dict[str, ProblemView])["error"])
-        return finished.decode("utf-8", "surrogatepass")
 
+async def _events(answered: AsyncGenerator[ModelEvent], plan: bytes = b"") -> AsyncIterator[bytes]:
+    """The events of an answer, at its end with the plan; whoever answers is stopped when nobody takes them any more."""
     fold = ResponseFold("", "", 0)
     try:
-        async with aclosing(finished_events(made.events, prompt.rules, finish)) as events:
+        async with aclosing(answered) as events:
             async for event in events:
                 fold.take(event)
                 if isinstance(event, TextDelta) and event.text:
@@ -114,7 +139,7 @@ async def _events(made: ModelAnswer, prompt: Sending, session: WorkspaceSession)
         return
     # The plan is JSON already, written by another process: it is not read again.
     answer = json_bytes(msgspec.to_builtins(_answer(fold.response())))
-    yield ServerEvent(b'%b,"plan":%b}' % (answer.rstrip().removesuffix(b"}"), prompt.inspection), "end").encode()
+    yield ServerEvent(b'%b,"plan":%b}' % (answer.removesuffix(b"}"), plan) if plan else answer, "end").encode()
 
 
 def _answer(response: ModelResponse) -> TalkAnswer:

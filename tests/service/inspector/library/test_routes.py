@@ -45,6 +45,23 @@ def test_looking_changes_nothing(tmp_path: Path, browser: Browser) -> None:
     assert files_of(tmp_path) == before
 
 
+def test_a_template_is_shown_with_values_in_it(browser: Browser) -> None:
+    """With the runs of its variables, their tokens, and what was given in vain; a value that does not fit is refused."""
+    values = {"guest": "Ansel {{guest}}", "ghost": "x"}
+    made = browser.post(f"{GREETER_AT}/render", json={"version": 1, "values": values}).json()
+    assert (made["text"], made["ignored"]) == ("Greet Ansel {{guest}}.", ["ghost"])
+    assert [(one["end"], one["variable"]) for one in made["ranges"]] == [(6, None), (21, "guest"), (22, None)]
+    assert made["variables"][0]["given"] == "value"
+    assert browser.post(f"{GREETER_AT}/render", json={"version": 9}).status_code == 404
+    assert browser.post(f"{GREETER_AT}/render", json={"values": {"guest": {}}}).status_code == 422
+
+
+def test_values_are_put_into_no_template_above_the_tier(tmp_path: Path) -> None:
+    """It is not there for whoever may not see it."""
+    with rooms(stocked(tmp_path), READER) as browser:
+        assert browser.post(f"/v1/inspector/library/templates/{quote(ADULT)}/render", json={}).status_code == 404
+
+
 def test_where_there_is_no_database(tmp_path: Path) -> None:
     """What comes with Innkeeper is shown, publishing says how to make a database, and no file is made."""
     with rooms(tmp_path / "none.db") as browser:

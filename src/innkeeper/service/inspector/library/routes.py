@@ -39,6 +39,7 @@ _READING: Final = (
     ("GET", "library", "catalogue:see_library", ""),
     ("GET", "library/templates", "templates:see_templates", ""),
     ("GET", "library/changes/{name:path}", "templates:see_changes", ""),
+    ("POST", "library/templates/{name:path}/render", "templates:see_rendered", ""),
     ("GET", "library/templates/{name:path}", "templates:see_template", ""),
     ("POST", "library/resolve", "answers:resolve", ""),
     ("POST", "library/tier", "answers:judge", ""),

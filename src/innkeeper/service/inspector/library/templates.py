@@ -15,6 +15,7 @@ from msgspec import Meta
 from innkeeper.library.errors import NotFoundError
 from innkeeper.library.templates.partials import compose
 from innkeeper.library.templates.publish import TemplateProblem, worst_case
+from innkeeper.library.templates.rendering import render
 from innkeeper.library.templates.template import PRODUCTION, TemplateDraft, TemplateEntry, TemplateVersion
 from innkeeper.library.transfer.format import DraftFile, draft_text
 from innkeeper.prompt.errors import InnkeeperError
@@ -26,6 +27,10 @@ from innkeeper.service.inspector.views.templates import (
     DraftRequest,
     LabelMove,
     PublishRequest,
+    RenderedRange,
+    RenderedVariable,
+    RenderedView,
+    RenderRequest,
     RollbackRequest,
     TemplateContentView,
     TemplateFinding,
@@ -100,6 +105,19 @@ def see_changes(request: VersionPair, scope: LibraryScope) -> Changes:
     number = entry.labels.get(PRODUCTION, max(later.version - 1, 1)) if request.a is None else request.a
     earlier = _numbered(versions, entry, number)
     return Changes(*(draft_text(DraftFile.of(version)).decode() for version in (earlier, later)))
+
+
+def see_rendered(request: RenderRequest, scope: LibraryScope) -> RenderedView:
+    """A version with values in it. Raises what rendering raises."""
+    entry, versions = _visible(scope)
+    version = _numbered(versions, entry, entry.shown.version if request.version is None else request.version)
+    made = render(version, request.values, lookup=scope.contents.part, counter=default_counter(), ranges=True)
+    return view_of(
+        RenderedView,
+        made,
+        ranges=tuple(view_of(RenderedRange, one) for one in made.ranges),
+        variables=tuple(view_of(RenderedVariable, one) for one in made.variables),
+    )
 
 
 def _visible(scope: LibraryScope) -> tuple[TemplateEntry, tuple[TemplateVersion, ...]]:

@@ -42,6 +42,15 @@ class TalkRequest(msgspec.Struct, frozen=True):
     tools: tuple[dict[str, Any], ...] = ()
 
 
+class TextRequest(msgspec.Struct, frozen=True):
+    """Send a text as the instructions, and what a user says, without a workspace's prompt; ``route`` names who answers."""
+
+    instructions: str
+    message: str = ""
+    route: str | None = None
+    options: dict[str, Any] = {}
+
+
 class TalkDelta(msgspec.Struct, frozen=True):
     """Text of an answer as it comes."""
 
@@ -68,6 +77,6 @@ class TalkAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TalkEnd(TalkAnswer, frozen=True, kw_only=True):
-    """A whole answer, and the plan that made it."""
+    """A whole answer, and the plan that made it; a text of its own has none."""
 
     plan: InspectionView

@@ -108,6 +108,40 @@ class DraftRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     check: bool = False
 
 
+class RenderRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Fill a version with values by the names of its variables; null: the version in production, else the latest."""
+
+    version: int | None = None
+    values: dict[str, Any] = {}
+
+
+class RenderedRange(msgspec.Struct, frozen=True):
+    """A run of a rendered text up to ``end``, and the variable whose value it is; null for a template's own words."""
+
+    end: int
+    template: str
+    variable: str | None
+
+
+class RenderedVariable(msgspec.Struct, frozen=True):
+    """What became of a variable: whose value it has, its tokens, and characters that were cut off."""
+
+    name: str
+    given: str
+    tokens: int | None
+    lost_chars: int
+
+
+class RenderedView(msgspec.Struct, frozen=True, kw_only=True):
+    """A version with values in it. ``ignored`` are values that no variable takes."""
+
+    text: str
+    tokens: int | None
+    ranges: tuple[RenderedRange, ...]
+    variables: tuple[RenderedVariable, ...]
+    ignored: tuple[str, ...]
+
+
 class PublishRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """Let a label point at a version; null: the latest."""
 
