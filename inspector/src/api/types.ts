@@ -840,27 +840,12 @@ export interface RenderRequest {
   readonly values?: Readonly<Record<string, unknown>>;
 }
 
-/** A run of a rendered text up to ``end``, and the variable whose value it is; null for a template's own words. */
-export interface RenderedRange {
-  readonly end: number;
-  readonly template: string;
-  readonly variable: string | null;
-}
-
-/** What became of a variable: whose value it has, its tokens, and characters that were cut off. */
-export interface RenderedVariable {
-  readonly name: string;
-  readonly given: string;
-  readonly tokens: number | null;
-  readonly lost_chars: number;
-}
-
-/** A version with values in it. ``ignored`` are values that no variable takes. */
+/** A version with values in it. ``ignored`` are values that no variable takes, ``lost`` characters cut off, by variables. */
 export interface RenderedView {
   readonly text: string;
   readonly tokens: number | null;
-  readonly ranges: readonly RenderedRange[];
-  readonly variables: readonly RenderedVariable[];
+  readonly ranges: readonly (readonly [number, string | null])[];
+  readonly lost: Readonly<Record<string, number>>;
   readonly ignored: readonly string[];
 }
 

@@ -1,6 +1,6 @@
 /** Cases of a template: values, and what its text or an answer to it must say. A browser keeps them; an address carries one. */
 
-import type { RenderedRange } from "../api/types.ts";
+import type { RenderedView } from "../api/types.ts";
 import { unitOffsets } from "../format/text.ts";
 
 export type Values = Readonly<Record<string, unknown>>;
@@ -24,9 +24,9 @@ export interface Piece {
 }
 
 /** A rendered text by what its runs are of. */
-export function pieces(text: string, ranges: readonly RenderedRange[]): readonly Piece[] {
-  const ends = unitOffsets(text, ranges.map(({ end }) => end));
-  const known = ranges.map(({ variable }, index) => ({ text: text.slice(ends[index - 1] ?? 0, ends[index]), variable }));
+export function pieces(text: string, ranges: RenderedView["ranges"]): readonly Piece[] {
+  const ends = unitOffsets(text, ranges.map(([end]) => end));
+  const known = ranges.map(([, variable], index) => ({ text: text.slice(ends[index - 1] ?? 0, ends[index]), variable }));
   const rest = text.slice(ends.at(-1) ?? 0);
   return [...known, ...(rest ? [{ text: rest, variable: null }] : [])].filter((piece) => piece.text);
 }

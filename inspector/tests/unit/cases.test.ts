@@ -24,7 +24,7 @@ describe("cases of a template", () => {
 
 describe("a rendered text", () => {
   it("is in pieces by code points, each of a variable or of the template", () => {
-    const ranges = [{ end: 3, template: "a@1", variable: null }, { end: 5, template: "a@1", variable: "guest" }];
+    const ranges = [[3, null], [5, "guest"]] as const;
     expect(pieces("Hi 🌊x!", ranges)).toEqual([{ text: "Hi ", variable: null }, { text: "🌊x", variable: "guest" }, { text: "!", variable: null }]);
   });
 });

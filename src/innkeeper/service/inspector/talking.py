@@ -79,18 +79,18 @@ class InspectorTalk:
         prompt = unpack(packed, Sending)
         sent = ModelRequest(model=route.model, content=prompt.content, stream=True)
         events = await self._ask(route, sent)
-        kept = finished_events(events, prompt.rules, partial(_finished, session, prompt))
-        return StreamingResponse(_events(kept, prompt.inspection), media_type="text/event-stream")
+        events = finished_events(events, prompt.rules, partial(_finished, session, prompt))
+        return StreamingResponse(_events(events, prompt.inspection), media_type="text/event-stream")
 
     async def answer_text(self, body: bytes) -> Response:
         """The answer to a text, as server-sent events. Raises what asking raises, before anything is sent."""
         asked = decode(body, TextRequest)
-        said = [("system", asked.instructions), *([("user", asked.message)] if asked.message else [])]
+        texts = (("system", asked.instructions), ("user", asked.message))
         route = self._models.route(asked.route or self._usual)
         request = GenerationRequest(
             surface="",
             model=route.name,
-            messages=tuple(Message(role=role, content=text) for role, text in said),
+            messages=tuple(Message(role=role, content=text) for role, text in texts if text),
             options=freeze({name: value for name, value in asked.options.items() if name in CLIENT_OPTIONS}),
             stream=True,
         )

@@ -27,8 +27,6 @@ from innkeeper.service.inspector.views.templates import (
     DraftRequest,
     LabelMove,
     PublishRequest,
-    RenderedRange,
-    RenderedVariable,
     RenderedView,
     RenderRequest,
     RollbackRequest,
@@ -112,12 +110,9 @@ def see_rendered(request: RenderRequest, scope: LibraryScope) -> RenderedView:
     entry, versions = _visible(scope)
     version = _numbered(versions, entry, entry.shown.version if request.version is None else request.version)
     made = render(version, request.values, lookup=scope.contents.part, counter=default_counter(), ranges=True)
-    return view_of(
-        RenderedView,
-        made,
-        ranges=tuple(view_of(RenderedRange, one) for one in made.ranges),
-        variables=tuple(view_of(RenderedVariable, one) for one in made.variables),
-    )
+    ranges = tuple((run.end, run.variable) for run in made.ranges)
+    lost = {report.name: report.lost_chars for report in made.variables if report.cut}
+    return view_of(RenderedView, made, ranges=ranges, lost=lost)
 
 
 def _visible(scope: LibraryScope) -> tuple[TemplateEntry, tuple[TemplateVersion, ...]]:

@@ -115,30 +115,16 @@ class RenderRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     values: dict[str, Any] = {}
 
 
-class RenderedRange(msgspec.Struct, frozen=True):
-    """A run of a rendered text up to ``end``, and the variable whose value it is; null for a template's own words."""
-
-    end: int
-    template: str
-    variable: str | None
-
-
-class RenderedVariable(msgspec.Struct, frozen=True):
-    """What became of a variable: whose value it has, its tokens, and characters that were cut off."""
-
-    name: str
-    given: str
-    tokens: int | None
-    lost_chars: int
-
-
 class RenderedView(msgspec.Struct, frozen=True, kw_only=True):
-    """A version with values in it. ``ignored`` are values that no variable takes."""
+    """A version with values in it. ``ignored`` are values that no variable takes, ``lost`` characters cut off, by variables.
+
+    ``ranges`` are its runs, each up to a character, and the variable whose value it is; null for a template's own words.
+    """
 
     text: str
     tokens: int | None
-    ranges: tuple[RenderedRange, ...]
-    variables: tuple[RenderedVariable, ...]
+    ranges: tuple[tuple[int, str | None], ...]
+    lost: dict[str, int]
     ignored: tuple[str, ...]
 
 
