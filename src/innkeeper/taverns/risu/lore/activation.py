@@ -267,8 +267,6 @@ class _Activation:
     def _decision(self, entry: ReadyEntry) -> tuple[RisuReason, dict[str, Any]]:
         if entry.entry.mode == CHILD and (entry.parent < 0 or entry.parent in self.fired):
             return RisuReason.CHILD, {}
-        if not entry.entry.always_active and not entry.entry.key:
-            return RisuReason.NO_KEYS, {}
         stopped = self._stopped(entry)
         forced = self._forced(entry)
         if forced is not None:

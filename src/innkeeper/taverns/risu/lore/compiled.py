@@ -134,6 +134,8 @@ class ReadyLore:
             is_plain=is_plain,
             is_simple=is_plain and by_default and len(queries) == 1 and not entry.use_regex,
         )
+        if not (entry.key or entry.always_active or entry.mode == CHILD):
+            return compiled  # no pass looks at it
         draws = any([condition.name == "probability" for condition in head.conditions])  # noqa: C419 - quicker
         if entry.always_active or entry.use_regex or head.forces or draws:
             self.always.append(index)
