@@ -115,7 +115,7 @@ def test_failure(data: dict[str, Any], kind: str, failure: Any) -> None:
     assert _Plain().failure(data, kind) == failure
 
 
-ODD: list[Any] = [None, True, -1, 1.5, "x", [1], {"a": 1}, [{"a": 1}, 2]]
+ODD: list[Any] = [None, True, -1, 2**31, 1.5, "x", [1], {"a": 1}, [{"a": 1}, 2]]
 
 
 @pytest.mark.parametrize("value", ODD, ids=repr)

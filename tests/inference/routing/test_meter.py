@@ -87,6 +87,16 @@ def test_an_estimate_counts_media_by_their_rule() -> None:
     assert body_tokens(b'"' + b64encode(bytes(3_000)) + b'"') == 1_001
 
 
+@pytest.mark.parametrize(("told", "cost"), [(0.5, 0.5), (1e308, None), (-1, None), (float("nan"), None), (True, None)])
+def test_a_cost_that_cannot_be_is_not_told(told: Any, cost: float | None) -> None:
+    """A provider's slip does not spend a key's money."""
+    events = (
+        Started(facts=FrozenDict(usage=FrozenDict(cost=told))),
+        UsageReport(usage=Usage(input_tokens=1, output_tokens=1)),
+    )
+    assert booked(*events)[0][1] == cost
+
+
 def test_what_was_never_asked_for_costs_nothing() -> None:
     """Nothing is sent before the first event is wanted."""
     assert booked(TextDelta(text="Aye."), take=0) == []

@@ -12,7 +12,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 import msgspec
 
@@ -23,10 +23,13 @@ from innkeeper.prompt.data import EMPTY, FrozenDict, Registry, freeze
 from innkeeper.prompt.note import Note
 from innkeeper.prompt.payload.dialect import Dialect, Tool
 
+MAX_REPORTED_TOKENS: Final = 2**31 - 1
+"""The largest number of tokens that a provider is believed (no error: a larger one counts as not told)."""
+
 
 def count(value: Any) -> int | None:
     """A number of tokens, or None for anything else."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if type(value) is int and 0 <= value <= MAX_REPORTED_TOKENS else None
 
 
 def total(*figures: int | None) -> int | None:

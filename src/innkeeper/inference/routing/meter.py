@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from contextvars import ContextVar
-from math import isfinite
 from typing import Any, Final, NamedTuple, Protocol
 
 from innkeeper.inference.response.events import (
@@ -160,6 +159,10 @@ def _reported_cost(facts: FrozenDict) -> float | None:
     """Return the cost that the provider reports beside the tokens, as OpenRouter does; None where it reports none."""
     usage = facts.get("usage")
     cost = usage.get("cost") if isinstance(usage, FrozenDict) else None
-    if isinstance(cost, bool) or not isinstance(cost, (int, float)) or not (isfinite(cost) and cost >= 0):
+    if isinstance(cost, bool) or not isinstance(cost, (int, float)) or not 0 <= cost <= MAX_REPORTED_COST:
         return None
     return float(cost)
+
+
+MAX_REPORTED_COST: Final = 10_000.0
+"""The most that an answer is believed to have cost by its provider's word (no error: more counts as not told)."""

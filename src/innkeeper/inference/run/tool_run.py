@@ -135,7 +135,7 @@ class ToolRun:
         self.trace: list[TurnTrace] = []
         self.tools = loop.offers_tools
         self.enforced = self.tools and self.config.tool_use_mode == "enforced"
-        self.outcomes = {} if asked else _given(history)
+        self.outcomes = {} if asked else _tool_outcomes(history)
         self.succeeded = any(self.outcomes.values())
         self.nudge: str | None = None
         self.retries = self.config.fallback_retry_count
@@ -385,7 +385,7 @@ class ToolRun:
             raise self.error("TOOL_ERROR", f"tools failed: {', '.join(failed)}")
 
 
-def _given(history: tuple[Message, ...]) -> dict[str, bool]:
+def _tool_outcomes(history: tuple[Message, ...]) -> dict[str, bool]:
     """What tools have given since the user spoke, and whether it was good: a run that goes on has it behind it."""
     begins = max((at for at, message in enumerate(history) if message.role == "user"), default=-1)
     results = [object_of(message.content) or {} for message in history[begins + 1 :] if message.role == "tool"]

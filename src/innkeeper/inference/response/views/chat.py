@@ -245,11 +245,11 @@ def usage_dict(usage: Usage | None) -> dict[str, Any] | None:
 
 def _usage(response: ModelResponse) -> dict[str, Any] | None:
     """`wire_usage`, with what only a provider of this protocol tells of it (a cost, audio)."""
-    told, own = wire_usage(response.usage), response.provider.get("usage")
-    if told is None or response.protocol != PROTOCOL or not isinstance(own, Mapping):
-        return told
-    details = {name: {**plain(own[name]), **told[name]} for name in _DETAILS if isinstance(own.get(name), Mapping)}
-    return {**plain(own), **told, **details}
+    usage, own = wire_usage(response.usage), response.provider.get("usage")
+    if usage is None or response.protocol != PROTOCOL or not isinstance(own, Mapping):
+        return usage
+    details = {name: {**plain(own[name]), **usage[name]} for name in _DETAILS if isinstance(own.get(name), Mapping)}
+    return {**plain(own), **usage, **details}
 
 
 _DETAILS: Final = ("prompt_tokens_details", "completion_tokens_details")
