@@ -1,5 +1,7 @@
 """What is left out for want of room."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -100,3 +102,24 @@ def test_biases_of_tokens() -> None:
     other = risu.build(character="Ann", message="Hi", model="nobody", settings={"risu": own})
     assert other.options["logit_bias"] == {"7": 5}
     assert any("tokens of nobody are not known" in note.message for note in other.notes)
+
+
+LONG = [{"role": ("user", "assistant")[at % 2], "content": "w " * 30} for at in range(8)]
+
+
+@pytest.mark.parametrize(
+    ("cards", "chat"),
+    [
+        ([{"type": "plain", "text": "P"}], 0),
+        ([{"type": "chat", "rangeStart": -1, "rangeEnd": "end"}], 1),
+        ([{"type": "chat", "rangeStart": -1000}] * 3, 9),
+    ],
+)
+def test_the_window_of_a_preset_refuses_nothing_that_risu_sends(cards: list[dict[str, Any]], chat: int) -> None:
+    """A prompt without the user's words, and a chat that is sent twice, at the cost of the reply."""
+    from innkeeper.taverns import risu
+
+    preset = {"promptTemplate": cards, "maxContext": 520, "maxResponse": 300}
+    plan = risu.build(character="Ann", history=LONG, model="mistral-large-latest", preset=preset)
+    assert sum(block.slot == "chat" for block in plan.enabled_blocks) >= chat
+    assert plan.options["max_tokens"] + plan.trim_report.final_tokens <= 520

@@ -220,7 +220,9 @@ def _assembly(state: State, _config: NoConfig) -> None:
     _add_biases(state, inputs)
     if inputs.limits_reply:
         asked, window = inputs.db.max_response, inputs.db.max_context
-        state.result.options["max_tokens"] = max(min(asked, window - counting.lines(lines)), 1) if window else asked
+        state.result.options["max_tokens"] = (
+            max(min(asked, window - counting.lines(lines) - MARGIN), 1) if window else asked
+        )
 
 
 def _with_system(state: State, lines: list[PromptLine]) -> list[PromptLine]:

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from innkeeper.budget.report import EvictionReason, EvictionRecord, TrimReport
-from innkeeper.budget.strategies import GroupOrder
+from innkeeper.budget.strategies import Priority
 from innkeeper.prompt.block import Block, Origin, OriginAsset, Piece
 from innkeeper.prompt.errors import MaxTokensExceededError, UsageError, Where
 from innkeeper.taverns.risu.line import NEW_CHAT_MEMO, PromptLine, line
@@ -118,7 +118,7 @@ def report_of(
     ]
     used = min(counting.lines(prompt.lines), window - reserve)
     return TrimReport(
-        strategy=GroupOrder.name,
+        strategy=Priority.name,
         budget_tokens=window - reserve,
         max_tokens=window,
         reserve_tokens=reserve,
