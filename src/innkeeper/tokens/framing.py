@@ -5,6 +5,7 @@ known from measurements (OpenAI's from its documentation) or, for the ``sillytav
 of tool definitions is an estimate, since each provider renders them in a way it does not publish.
 """
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -198,7 +199,10 @@ _SCHEMAS: Final = ("parameters", "input_schema", "parameters_json_schema", "para
 
 
 def _json(tools: list[dict[str, Any]]) -> list[str]:
-    return [msgspec.json.encode(tool, enc_hook=str).decode() for tool in tools]
+    try:
+        return [msgspec.json.encode(tool, enc_hook=str).decode() for tool in tools]
+    except UnicodeEncodeError:  # half a character, which is sent as U+FFFD
+        return [json.dumps(tool, ensure_ascii=False, separators=(",", ":"), default=str) for tool in tools]
 
 
 def _texts(tools: list[dict[str, Any]]) -> list[str]:

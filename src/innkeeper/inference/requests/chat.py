@@ -90,17 +90,20 @@ def _message(raw: Any, path: str) -> Message:
     if not isinstance(raw, Mapping):
         raise UsageError("a message must be an object", where=Where(path=path))
     fields = {"content": None, **raw}
-    thoughts = _thoughts(fields)
+    thoughts = _thoughts(fields, path)
     if thoughts:
         fields["reasoning"] = thoughts
     return read_message(fields, path)
 
 
-def _thoughts(fields: dict[str, Any]) -> Any:
+def _thoughts(fields: dict[str, Any], path: str) -> Any:
     """The thoughts behind an answer: with their seals where a provider gave them, else their text."""
     text = fields.pop("reasoning_content", None) or fields.pop("reasoning", None)
     fields.pop("reasoning", None)
-    details = [detail for detail in fields.get("reasoning_details") or () if isinstance(detail, Mapping)]
+    details = fields.get("reasoning_details") or []
+    if not isinstance(details, (list, tuple)):
+        raise UsageError("reasoning_details must be a list", where=Where(path=f"{path}.reasoning_details"))
+    details = [detail for detail in details if isinstance(detail, Mapping)]
     sealed = [_detail(detail) for detail in details if detail.get("signature") or detail.get("data")]
     return sealed or text
 

@@ -129,7 +129,7 @@ class _Items:
         if kind in ("message", "text"):
             self._message({"role": "user", "content": [item]} if kind == "text" else item, path)
         elif kind == "reasoning":
-            self._thought(item)
+            self._thought(item, path)
         elif kind == "function_call":
             self._call(item)
         elif kind == "function_call_output":
@@ -156,7 +156,10 @@ class _Items:
             self._close()
         self._open |= fields
 
-    def _thought(self, item: Mapping[str, Any]) -> None:
+    def _thought(self, item: Mapping[str, Any], path: str) -> None:
+        for name in ("summary", "content"):
+            if not isinstance(item.get(name) or [], (list, tuple)):
+                raise UsageError(f"{name} must be a list", where=Where(path=f"{path}.{name}"))
         if self._open.keys() & {"content", "tool_calls"}:
             self._close()
         self._open.setdefault("reasoning", []).append(_thought(item))
