@@ -193,7 +193,7 @@ def _logprobs(response: ModelResponse) -> dict[str, Any] | None:
 def _at_the_end(response: ModelResponse) -> dict[str, Any]:
     """What a message has that a stream brings at its end: notes to the text, signed thoughts, images."""
     items = response.output
-    lists = {
+    lists: dict[str, Any] = {
         "annotations": [note for part in _parts(response) for note in part.annotations],
         "reasoning_details": [_detail(item) for item in items if isinstance(item, ReasoningItem) and item.signature],
         "images": [it.item for it in items if isinstance(it, OtherItem) and it.item.get("type") in _IMAGES],

@@ -142,12 +142,8 @@ class _MessageEvents(StreamView):
                 notes = event.annotations if own and isinstance(event, TextDelta) else ()
                 opened = self._opened(kind, {"type": "text", "text": ""}) if event.text or notes else []
                 said = [self._delta("text_delta", text=event.text)] if event.text else []
-                return [
-                    *closed,
-                    *opened,
-                    *said,
-                    *(self._delta("citations_delta", citation=plain(note)) for note in notes),
-                ]
+                said += [self._delta("citations_delta", citation=plain(note)) for note in notes]
+                return [*closed, *opened, *said]
             case ReasoningDelta():
                 return [*closed, *self._thought(event)]
             case CallDelta():
@@ -190,19 +186,12 @@ class _MessageEvents(StreamView):
         if not signature:
             return []
         at, self._count = self._count, self._count + 1
-        if redacted:
-            block = {"type": "redacted_thinking", "data": signature}
-            return [
-                _event("content_block_start", index=at, content_block=block),
-                _event("content_block_stop", index=at),
-            ]
-        block = {"type": "thinking", "thinking": "", "signature": ""}
-        signed_with = {"type": "signature_delta", "signature": signature}
-        return [
-            _event("content_block_start", index=at, content_block=block),
-            _event("content_block_delta", index=at, delta=signed_with),
-            _event("content_block_stop", index=at),
-        ]
+        empty = {"type": "thinking", "thinking": "", "signature": ""}
+        block = {"type": "redacted_thinking", "data": signature} if redacted else empty
+        delta = {"type": "signature_delta", "signature": signature}
+        signed = [] if redacted else [_event("content_block_delta", index=at, delta=delta)]
+        start = _event("content_block_start", index=at, content_block=block)
+        return [start, *signed, _event("content_block_stop", index=at)]
 
     def _delta(self, kind: str, **fields: Any) -> ServerEvent:
         return _event("content_block_delta", index=self._count, delta={"type": kind, **fields})
