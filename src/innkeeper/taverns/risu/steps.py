@@ -156,10 +156,6 @@ def _depth_lore(lore: Sequence[ActiveLore]) -> list[ActiveLore]:
     return [each for each in lore if each.position == "reverse_depth" or (each.position == "depth" and each.depth > 0)]
 
 
-def _counting(state: State) -> LineCounter:
-    return LineCounter(_counter(state), model_for(state) or state.scratch[INPUTS].model)
-
-
 class MemoryConfig(StepConfig, frozen=True, kw_only=True):
     """``shorten`` is the application's memory: it gets the lines, the tokens of the prompt and the window, and gives the lines.
 
@@ -172,7 +168,7 @@ class MemoryConfig(StepConfig, frozen=True, kw_only=True):
 def _memory(state: State, config: MemoryConfig) -> None:
     inputs, lore, parts = state.scratch[INPUTS], state.scratch[LORE].active, state.scratch[SECTIONS]
     (history, started), window = state.scratch[HISTORY], inputs.db.max_context
-    counting = _counting(state)
+    counting = LineCounter(_counter(state), model_for(state) or inputs.model)
     counted = Template(inputs=inputs, lore=lore, sections=parts).lines(merging=False)
     cards = counted if inputs.template else [each for section in parts.values() for each in section]
     depths = [sections.lore_line(inputs, each, lore) for each in _depth_lore(lore)]
@@ -192,12 +188,12 @@ def _memory(state: State, config: MemoryConfig) -> None:
         message = f"{len(left_out)} of the oldest messages are left out: the prompt would be too long"
         state.note(NoteKind.EVICTED, message, data={"messages": len(left_out)})
     has_card = any(card.type == "memory" for card in inputs.template)
-    state.scratch[MEMORY] = FittedChat(*placed(remaining, has_card=has_card), left_out)
+    state.scratch[MEMORY] = FittedChat(*placed(remaining, has_card=has_card), left_out, counting)
 
 
 def _assembly(state: State, _config: NoConfig) -> None:
     inputs, lore, parts = state.scratch[INPUTS], state.scratch[LORE].active, state.scratch[SECTIONS]
-    chat, memory, left_out = state.scratch[MEMORY]
+    chat, memory, left_out, counting = state.scratch[MEMORY]
     texts = state.scratch[HISTORY][1].prompts
     parts = {**parts, "postEverything": sections.with_prompt_end(parts["postEverything"], texts.get("promptend", ""))}
     chat = list(chat)
@@ -213,7 +209,6 @@ def _assembly(state: State, _config: NoConfig) -> None:
         lines = ordered_lines(inputs, parts, chat, last, texts)
     lines = [trimmed(each) for each in lines]
     _add_depth_prompt(inputs, lines)
-    counting = _counting(state)
     lines, more = fitted(_with_system(state, lines), inputs.db.max_context, counting)
     state.scratch[ASSEMBLY] = AssembledLines(lines, [*left_out, *more])
     state.result.options |= inputs.db.options
@@ -327,8 +322,9 @@ def _plan_assembly(state: State, _config: NoConfig) -> None:
     at = next((index for index, each in enumerate(lines) if each.kind in _OF_CHAT), len(lines))
     blocks[at:at] = absent
     if window := inputs.db.max_context:
+        counting = state.scratch[MEMORY].counting
         reserve = reply_limit(state.result.options) if inputs.db.max_response else 0
-        state.result.trim_report = report_of(assembled, absent, _counting(state), window=window, reserve=reserve)
+        state.result.trim_report = report_of(assembled, absent, counting, window=window, reserve=reserve)
     state.result.model = inputs.model_hint
     for name, value in inputs.variables.items():
         if state.variables.get(name) != value:

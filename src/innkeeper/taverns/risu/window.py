@@ -63,11 +63,12 @@ class LineCounter:
 
 
 class FittedChat(NamedTuple):
-    """The lines of the chat that fit, those for the template's memory card, and those that are left out."""
+    """The lines of the chat that fit, those for the template's memory card, those that are left out, and what counted them."""
 
     chat: Sequence[PromptLine]
     memory: Sequence[PromptLine]
     left_out: Sequence[PromptLine]
+    counting: LineCounter
 
 
 class AssembledLines(NamedTuple):
