@@ -266,6 +266,7 @@ def test_shortened_text_is_no_longer_than_asked(text: str, length: int) -> None:
         (1, "pass", "1 pass"),
         (2, "pass", "2 passes"),
         (2000, "file", "2,000 files"),
+        (4, "entry", "4 entries"),
     ],
 )
 def test_counts_agree_with_their_words(number: int, what: str, words: str) -> None:
@@ -275,7 +276,9 @@ def test_counts_agree_with_their_words(number: int, what: str, words: str) -> No
 
 def test_no_sentence_of_the_command_line_has_a_bare_plural() -> None:
     """A number that may be 1 is said by `count_of`: no source of it writes ``{len(...)} files`` and the like."""
-    bare = re.compile(r"\{(?:len\([^{}]*\)|[a-z_.]*loops)\} (?:files|findings|passes)\b")
+    bare = re.compile(
+        r"\{(?:len\([^{}]*\)|[a-z_.]*(?:loops|count|broken))(?::,)?\} (?:files|findings|passes|entries|blocks|jobs|chats|templates)\b"
+    )
     sources = (ROOT / "src" / "innkeeper" / "cli").rglob("*.py")
     assert not [path.name for path in sources if bare.search(path.read_text("utf-8"))]
 

@@ -20,7 +20,7 @@ from innkeeper.budget.trim import TokenRoom
 from innkeeper.prompt import Block, InnkeeperError, MaxTokensExceededError, Message, Note, Payload, Plan, TokenCounter
 from innkeeper.prompt.block import Origin, source_words
 from innkeeper.prompt.payload.dialect import REPLY_LIMITS, reply_limit
-from innkeeper.prompt.text import escaped, shorten
+from innkeeper.prompt.text import count_of, escaped, shorten
 from innkeeper.tokens.framing import Framing
 from innkeeper.tokens.table.catalogue import known_window
 
@@ -359,7 +359,7 @@ def _budget_lines(budget: Accounting) -> list[str]:
     if shares:
         lines.append("of these " + ", ".join(f"{name} {tokens:,}" for name, tokens in shares.items()))
     if budget.uncounted_attachments:
-        lines.append(f"{budget.uncounted_attachments} attachments are not counted")
+        lines.append(f"not counted: {count_of(budget.uncounted_attachments, 'attachment')}")
     return lines
 
 

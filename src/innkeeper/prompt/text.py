@@ -249,7 +249,8 @@ def kind_of(value: Any) -> str:
 
 
 def count_of(number: int, what: str) -> str:
-    """Return a number with the word for what is counted: ``1 file``, ``2,000 files``, ``3 passes``."""
+    """Return a number with the word for what is counted: ``1 file``, ``2,000 files``, ``3 passes``, ``4 entries``."""
     if number == 1:
         return f"1 {what}"
-    return f"{number:,} {what}{'es' if what.endswith('s') else 's'}"
+    stem, end = (what[:-1], "ies") if what.endswith("ry") else (what, "es" if what.endswith("s") else "s")
+    return f"{number:,} {stem}{end}"

@@ -170,7 +170,7 @@ def test_cycles_are_refused(hello: Run) -> None:
 def test_transfer(hello: Run, tmp_path: Path, form: str) -> None:
     """What is exported is imported elsewhere, the same; again it changes nothing; a file is not overwritten by accident."""
     path = tmp_path / f"t.{form}"
-    assert hello("admin", "template", "export", path).out.startswith(f"{path}: 1 templates, ")
+    assert hello("admin", "template", "export", path).out.startswith(f"{path}: 1 template, ")
     assert hello("admin", "template", "export", path, "--json").error["kind"] == "output_exists"
     assert hello("admin", "template", "export", path, "hello", "--force", "--json").data["templates"] == 1
     other = tmp_path / "other.db"

@@ -207,7 +207,7 @@ def test_a_full_card_is_shown_in_full(run: Run, tmp_path: Path) -> None:
     path.write_bytes(card_json("v3", alternate_greetings=["Hm?"], character_book=book, description="long " * 50))
     code, out, _ = run("show", path)
     assert code == 0
-    assert "1 entries, 1 of them constant" in out
+    assert "1 entry, 1 of them constant" in out
     assert "greeting 1" in out
     assert out.count("long") < 20
     assert run("show", "--full", path)[1].count("long") == 50

@@ -62,11 +62,11 @@ def test_a_chat_that_cannot_be_built(capsys: pytest.CaptureFixture[str], corpus:
     (corpus / "cut.json").write_text('{"tavern": "nobody"}')
     words = [str(corpus), *CARD, *PRESET, "--max-changed", "100"]
     facts = told(capsys, *words, code=1)
-    assert facts["failures"] == ["1 chats cannot be built"]
+    assert facts["failures"] == ["1 chat cannot be built"]
     assert main(["regress", *words, "--markdown"]) == 1
     shown = capsys.readouterr().out
     assert shown.startswith("## 4 of 4 prompts changed")
-    assert ":x: 1 chats cannot be built" in shown
+    assert ":x: 1 chat cannot be built" in shown
     assert "error: unknown tavern" in shown
 
 

@@ -289,7 +289,7 @@ def test_lore(run: Callable[..., str], tmp_path: Path) -> None:
     path.write_text(json.dumps({"name": "Bells", "entries": [{"keys": ["bell"], "content": "It rings."}]}))
     out = run("/lore", f"/lore {path}", "/lore nowhere.json")
     assert "The Bell Reef" in out
-    assert "Bells: 1 entries, from now on" in out
+    assert "Bells: 1 entry, from now on" in out
     assert "nowhere.json" in out
 
 

@@ -18,6 +18,7 @@ from innkeeper.cli.app.commands import examples, print_json
 from innkeeper.cli.app.paging import paged
 from innkeeper.cli.app.progress import progress
 from innkeeper.cli.keep.library import STDIO, database_options, opened, print_table, read_bytes, who_option
+from innkeeper.prompt.text import count_of
 
 if TYPE_CHECKING:
     from innkeeper.library.db.backup import Backup
@@ -147,7 +148,9 @@ def write_transfer(
         return
     save_bytes(path, data, force=force)
     facts = {"path": str(path), "templates": len(transfer.templates), "size": len(data), **more}
-    print_json(facts) if as_json else click.echo(f"{path}: {len(transfer.templates):,} templates, {len(data):,} bytes.")
+    print_json(facts) if as_json else click.echo(
+        f"{path}: {count_of(len(transfer.templates), 'template')}, {len(data):,} bytes."
+    )
 
 
 @db.command("import", epilog=examples("innkeeper admin db import library.yaml --dry-run"))

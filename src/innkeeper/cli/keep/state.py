@@ -11,6 +11,7 @@ import click
 
 from innkeeper.cli.app.commands import examples, json_option, print_json
 from innkeeper.cli.app.progress import progress
+from innkeeper.prompt.text import count_of
 
 if TYPE_CHECKING:
     from innkeeper.library.transfer.state import StatePaths
@@ -75,7 +76,7 @@ def backup(path: Path, *, with_models: bool, as_json: bool) -> None:
             {"path": str(path), "files": len(manifest.members), "size": path.stat().st_size, "left_out": left_out}
         )
         return
-    click.echo(f"{path}: {len(manifest.members):,} files, {path.stat().st_size:,} bytes, verified.")
+    click.echo(f"{path}: {count_of(len(manifest.members), 'file')}, {path.stat().st_size:,} bytes, verified.")
     for text in left_out:
         click.echo(f"left out: {text}", err=True)
 
@@ -92,6 +93,6 @@ def restore(path: Path, *, as_json: bool) -> None:
     if as_json:
         print_json({"path": str(path), "files": len(manifest.members), "left_out": manifest.left_out})
         return
-    click.echo(f"{path}: {len(manifest.members):,} files restored.")
+    click.echo(f"{path}: {count_of(len(manifest.members), 'file')} restored.")
     for text in manifest.left_out:
         click.echo(f"not in the backup: {text}", err=True)

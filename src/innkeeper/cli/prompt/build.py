@@ -21,6 +21,7 @@ from innkeeper.cli.app.paging import paged
 from innkeeper.cli.app.progress import progress
 from innkeeper.cli.prompt.asset_options import asset_options, install_options, turn_options
 from innkeeper.cli.settings import completion
+from innkeeper.prompt.text import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -276,7 +277,7 @@ def replay(files: tuple[str, ...], lines: tuple[int, ...], *, as_json: bool) -> 
     for name, bundle in bundles:
         plan = replay_bundle(bundle, ports=replay_ports(bundle))
         facts = {"file": name, "same": True, "fingerprint": bundle.fingerprint, "dialect": bundle.dialect}
-        words = f"{name}: same bytes, {len(plan.sent_blocks())} messages, {bundle.fingerprint[:16]}…"
+        words = f"{name}: same bytes, {count_of(len(plan.sent_blocks()), 'message')}, {bundle.fingerprint[:16]}…"
         print_result(facts, words, as_json=as_json)
 
 

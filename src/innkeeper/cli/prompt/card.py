@@ -14,7 +14,7 @@ import msgspec
 from innkeeper.cli.app.commands import examples, json_option, print_json
 from innkeeper.cli.app.paging import paged
 from innkeeper.cli.settings.completion import cards
-from innkeeper.prompt.text import printable, shorten
+from innkeeper.prompt.text import count_of, printable, shorten
 
 if TYPE_CHECKING:
     from innkeeper.content import CardFile, Character, Difference
@@ -259,7 +259,11 @@ def _rows(character: Character, *, full: bool) -> Iterable[tuple[str, str, str]]
     yield "creator", "", f"{character.creator} {character.character_version}".strip()
     if character.book is not None:
         entries = character.book.entries
-        yield "lorebook", "", f"{len(entries)} entries, {sum(entry.constant for entry in entries)} of them constant"
+        yield (
+            "lorebook",
+            "",
+            f"{count_of(len(entries), 'entry')}, {sum(entry.constant for entry in entries)} of them constant",
+        )
     for script in character.regex_scripts.scripts:
         off = " (off)" if script.disabled else ""
         yield "regex script", "", f"{_short(script.title)}{off}: {_short(script.find)} -> {_short(script.replace)}"

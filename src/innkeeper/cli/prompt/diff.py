@@ -13,6 +13,7 @@ from innkeeper.cli.app.commands import examples, json_option, print_json
 from innkeeper.cli.app.paging import paged
 from innkeeper.cli.prompt.asset_options import asset_options, turn_options
 from innkeeper.cli.settings import completion
+from innkeeper.prompt.text import count_of
 
 if TYPE_CHECKING:
     from innkeeper.budget import PlanDiff
@@ -53,7 +54,7 @@ def diff(before: str, after: str, *, page: Path | None, force: bool, as_json: bo
         from innkeeper.cli.app.screen import Screen
 
         print_tables(Screen(), difference.tables())
-        click.echo("the same prompt" if difference.same else f"{len(difference.blocks)} blocks differ")
+        click.echo("the same prompt" if difference.same else f"different: {count_of(len(difference.blocks), 'block')}")
     return int(not difference.same)
 
 

@@ -10,10 +10,12 @@ import click
 import msgspec
 
 from innkeeper.cli.app.commands import examples, json_option, print_json
+from innkeeper.cli.app.progress import counted, progress
 from innkeeper.cli.prompt.asset_options import asset_options
 from innkeeper.cli.settings import completion
 from innkeeper.prompt import InnkeeperError, LimitError, UsageError
 from innkeeper.prompt.report import Cell, TextTable
+from innkeeper.prompt.text import count_of
 
 MAX_CHATS: Final = 10_000
 """Chats that are built in one run (`LimitError`)."""
@@ -72,7 +74,7 @@ class Regression(msgspec.Struct, frozen=True):
         flipped = sum(chat.flipped for chat in self.chats)
         sentences = []
         if broken := sum(chat.error is not None for chat in self.chats):
-            sentences.append(f"{broken} chats cannot be built")
+            sentences.append(f"{count_of(broken, 'chat')} cannot be built")
         if changed * 100 > limits.changed * len(self.chats):
             sentences.append(f"{changed} of {len(self.chats)} prompts changed; {limits.changed:g} % may")
         if limits.tokens is not None and growth > limits.tokens:
@@ -164,7 +166,7 @@ def regress(
     """
     limits = Tolerance(max_changed, max_tokens, max_flipped)
     options |= {"chat": None, "greeting": None, "dialect": None}
-    regression = Regression(tuple(results(chats, against, options)), limits)
+    regression = Regression(tuple(results(chats, against, options, quiet=as_json)), limits)
     if as_json:
         print_json(regression.to_dict())
     elif markdown:
@@ -178,25 +180,29 @@ def regress(
     return int(bool(regression.failures()))
 
 
-def results(chats: Sequence[str], against: Sequence[str], options: Mapping[str, Any]) -> Iterator[ChatResult]:
+def results(
+    chats: Sequence[str], against: Sequence[str], options: Mapping[str, Any], *, quiet: bool = True
+) -> Iterator[ChatResult]:
     """Build each chat with the old and the new inputs. Raises `UsageError` where there is nothing to build or compare."""
     from innkeeper.cli.prompt.assets import AssetFiles
 
     AssetFiles.of((), options)  # what is wrong with the new inputs is wrong in every chat
     old_fields = _fields(against)
-    files = list(_chat_files(chats))
+    with progress("files read", None, quiet=quiet) as step:
+        files = list(counted(_chat_files(chats), step))
     if not files:
         raise UsageError("there is no chat in these folders", hint="name chats, build requests or recorded builds")
     if len(files) > MAX_CHATS:
         raise LimitError("the chats of one run", limit="MAX_CHATS", allowed=MAX_CHATS, found=len(files))
-    for name, fields in files:
-        kinds = old_fields or {*_OPTIONS} - (set() if "request" in fields else {"character"})
-        replaced = {_OPTIONS[field] for field in kinds if field in _OPTIONS}
-        old = {key: _NONE.get(key) if key in replaced else value for key, value in options.items()}
-        if old == options and not against:
-            hint = "name the old files with --against, the new ones with --preset, --card, --lorebook or --persona"
-            raise UsageError("old and new inputs are the same", hint=hint)
-        yield _result(name, against, old, options)
+    with progress("chats", len(files), quiet=quiet) as step:
+        for name, fields in counted(files, step):
+            kinds = old_fields or {*_OPTIONS} - (set() if "request" in fields else {"character"})
+            replaced = {_OPTIONS[field] for field in kinds if field in _OPTIONS}
+            old = {key: _NONE.get(key) if key in replaced else value for key, value in options.items()}
+            if old == options and not against:
+                hint = "name the old files with --against, the new ones with --preset, --card, --lorebook or --persona"
+                raise UsageError("old and new inputs are the same", hint=hint)
+            yield _result(name, against, old, options)
 
 
 _NONE: Final[Mapping[str, Any]] = {"lorebook": (), "preset": ()}

@@ -13,6 +13,7 @@ from innkeeper.cli.app.commands import examples, print_json
 from innkeeper.cli.app.paging import paged
 from innkeeper.cli.keep.library import database_options, opened, print_table
 from innkeeper.jobs.limits import MAX_PRIORITY
+from innkeeper.prompt.text import count_of
 
 if TYPE_CHECKING:
     from innkeeper.jobs.job import Job
@@ -342,4 +343,4 @@ def purge(before: str, url: str | None, *, as_json: bool) -> None:
 
     with _jobs(url) as jobs:
         count = jobs.store.remove_ended(moment_text(before))
-    print_json({"deleted": count}) if as_json else click.echo(f"{count} jobs deleted.")
+    print_json({"deleted": count}) if as_json else click.echo(f"{count_of(count, 'job')} deleted.")

@@ -12,7 +12,7 @@ from innkeeper.cli.app.screen import Screen
 from innkeeper.cli.talk.conversation import TerminalChat
 from innkeeper.cli.talk.lines import FENCE, Lines
 from innkeeper.prompt import InnkeeperError, UnknownNameError, UsageError
-from innkeeper.prompt.text import printable, shorten
+from innkeeper.prompt.text import count_of, printable, shorten
 
 if TYPE_CHECKING:
     from innkeeper.inference.client.model_handle import ModelHandle
@@ -250,7 +250,7 @@ class Shell:
 
         book = load_lorebook(Path(path).expanduser())
         self.talk.rebase(lorebooks=(*self.talk.base.lorebooks, book))
-        self._say(f"{book.name or path}: {len(book.entries)} entries, from now on")
+        self._say(f"{book.name or path}: {count_of(len(book.entries), 'entry')}, from now on")
 
     def save(self, path: str) -> None:
         """Show the file of the chat, or write it to a new one."""
