@@ -223,10 +223,7 @@ class JobRoute(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         )
 
 
-_SOURCES: Final = {
-    "answered": "catalogue",
-    **dict.fromkeys(("outcome_unknown", "cancelled", "expired"), "estimate"),
-}
+_SOURCES: Final = {"answered": "catalogue", **dict.fromkeys(("outcome_unknown", "cancelled", "expired"), "estimate")}
 """Where the cost of an attempt comes from that may have been carried out. Of others it is nothing."""
 
 _STEPS: Final = 32

@@ -107,11 +107,7 @@ class MediaJobs:
 
     # ------------------------------------------------------------------------------------------------------------ accepted
 
-    def submit(
-        self,
-        request: MediaRequest,
-        terms: Terms = NO_TERMS,
-    ) -> Job:
+    def submit(self, request: MediaRequest, terms: Terms = NO_TERMS) -> Job:
         """Accept a job: when this returns it is written, and will be carried out. See `accept`."""
         return self.accept(request, terms)[0]
 

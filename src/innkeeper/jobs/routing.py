@@ -131,12 +131,7 @@ class MediaRoutes:
 
     # ------------------------------------------------------------------------------------------------------------- choosing
 
-    def targets(
-        self,
-        request: MediaRequest,
-        tier: Tier,
-        bounds: Bounds = NO_BOUNDS,
-    ) -> Iterator[JobTarget]:
+    def targets(self, request: MediaRequest, tier: Tier, bounds: Bounds = NO_BOUNDS) -> Iterator[JobTarget]:
         """Where a request may go within these bounds, best first; behind those that can be asked now those that rest.
 
         Raises:

@@ -43,11 +43,7 @@ _PROVIDER: Final = (502, "provider_error")
 _LASTING: Final = frozenset({"provider_authentication", "insufficient_quota"})
 """Codes of a status that clients try again by themselves, where that does not mend it."""
 
-_TYPES: Final[Mapping[int, str]] = {
-    401: "authentication_error",
-    403: "permission_error",
-    429: "rate_limit_error",
-}
+_TYPES: Final[Mapping[int, str]] = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 _CODES: Final = {"usage": "invalid_value", "format": "invalid_json"}
 _UNREADABLE: Final = 422
 _OURS: Final = 500

@@ -97,11 +97,7 @@ class EventStream(Response):
     """
 
     def __init__(
-        self,
-        pieces: AsyncGenerator[bytes],
-        headers: Mapping[str, str],
-        stop: Stop,
-        over: Callable[[], Awaitable[None]],
+        self, pieces: AsyncGenerator[bytes], headers: Mapping[str, str], stop: Stop, over: Callable[[], Awaitable[None]]
     ) -> None:
         super().__init__(None, 200, dict(headers), "text/event-stream")
         del self.headers["content-length"]

@@ -15,14 +15,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from innkeeper.inference.adapters.adapter import mapping, mappings, text
-from innkeeper.inference.batches.batch import (
-    STOPPED,
-    BatchRequest,
-    BatchResult,
-    BatchWire,
-    Outcome,
-    ProviderBatch,
-)
+from innkeeper.inference.batches.batch import STOPPED, BatchRequest, BatchResult, BatchWire, Outcome, ProviderBatch
 from innkeeper.inference.client.blocking import Client
 from innkeeper.inference.client.endpoint import encoded, error_of, raise_for_status, sample
 from innkeeper.inference.errors import MAX_BATCH_RESULT_BYTES, BatchFailedError

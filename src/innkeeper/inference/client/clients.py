@@ -341,10 +341,7 @@ class AsyncClient:
             return decoded(call.status, call.headers, await call.read_all(), self.endpoint)
 
     async def _answered(
-        self,
-        request: ModelRequest,
-        reading_of: Callable[[], Reading],
-        begun: Callable[[Any], Any] = lambda _: None,
+        self, request: ModelRequest, reading_of: Callable[[], Reading], begun: Callable[[Any], Any] = lambda _: None
     ) -> AsyncGenerator[ModelEvent]:
         """The events of one attempt; whole where the server turns streaming down. ``begun`` gets each call and its reading.
 

@@ -65,14 +65,7 @@ class LocalEngine:
 
     @classmethod
     def start(
-        cls,
-        path: Path,
-        window: int,
-        threads: int,
-        key: str,
-        *,
-        bare: bool = False,
-        prompt_cache: int = PROMPT_CACHE,
+        cls, path: Path, window: int, threads: int, key: str, *, bare: bool = False, prompt_cache: int = PROMPT_CACHE
     ) -> LocalEngine:
         """Load the model in the file ``path``, with a window in tokens. Raises `UnavailableError`.
 

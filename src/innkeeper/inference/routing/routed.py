@@ -178,13 +178,7 @@ class RoutedModels:
         failure = Failure.CANCELLED if stopped else failure_of(error)
         kind = error.kind if isinstance(error, InnkeeperError) else type(error).__name__
         attempts.failed(
-            attempt,
-            failure,
-            now,
-            error=kind,
-            asked=retry_after(error),
-            body_sha256=sha256,
-            reached=running.reached,
+            attempt, failure, now, error=kind, asked=retry_after(error), body_sha256=sha256, reached=running.reached
         )
         if failure is Failure.TAMPERED:
             self._tampered(attempt.deployment)

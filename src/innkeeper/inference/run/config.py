@@ -102,15 +102,7 @@ DIRECTIVE_PRESETS: Final[Mapping[str, Mapping[str, Any]]] = FrozenDict(
 """The built-in presets by provider: OpenRouter is told whether its upstream must know every parameter."""
 
 
-RESERVED_OPTIONS: Final = (
-    "model",
-    "messages",
-    "tools",
-    "tool_choice",
-    "response_format",
-    "stream",
-    "stream_options",
-)
+RESERVED_OPTIONS: Final = ("model", "messages", "tools", "tool_choice", "response_format", "stream", "stream_options")
 """Request fields that no default may set: they belong to a single request."""
 
 _POLICY: Final = "language_policy"

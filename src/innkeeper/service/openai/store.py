@@ -113,9 +113,7 @@ class ResponseStore:
         if facts is None or _OF in facts:
             raise ResponseMissingError(response_id)
         return StoredResponse(
-            response=facts["response"],
-            input=tuple(facts["input"]),
-            conversation=messages_of(facts["conversation"]),
+            response=facts["response"], input=tuple(facts["input"]), conversation=messages_of(facts["conversation"])
         )
 
     async def item(self, owner: str, item_id: str) -> Mapping[str, Any] | None:

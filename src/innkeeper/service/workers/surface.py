@@ -42,11 +42,7 @@ class WorkerSurface:
     """
 
     def __init__(
-        self,
-        settings: Settings,
-        models: Models,
-        local: LocalModels | None = None,
-        library: SharedLibrary | None = None,
+        self, settings: Settings, models: Models, local: LocalModels | None = None, library: SharedLibrary | None = None
     ) -> None:
         self.routing = LibraryRouting(settings, local, library)
         self.models: Models = models if settings.database is None else AnyOf(models, self.routing)

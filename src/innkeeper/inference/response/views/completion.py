@@ -8,15 +8,7 @@ from innkeeper.inference.response.events import ModelEvent, RefusalDelta, TextDe
 from innkeeper.inference.response.fold import ResponseFold
 from innkeeper.inference.response.response import MessageItem, ModelResponse, RefusalPart
 from innkeeper.inference.response.views.chat import DONE, envelope, finish_reason, wire_usage
-from innkeeper.inference.response.views.view import (
-    ErrorFacts,
-    ServerEvent,
-    StreamView,
-    View,
-    bare_id,
-    noted,
-    others,
-)
+from innkeeper.inference.response.views.view import ErrorFacts, ServerEvent, StreamView, View, bare_id, noted, others
 
 
 class CompletionView(View):

@@ -9,13 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from innkeeper.inference.response.response import (
-    CallItem,
-    MessageItem,
-    ModelResponse,
-    RefusalPart,
-    TextPart,
-)
+from innkeeper.inference.response.response import CallItem, MessageItem, ModelResponse, RefusalPart, TextPart
 from innkeeper.inference.response.views.view import others
 
 _FIGURES: Final = ("input_tokens", "output_tokens", "total_tokens")

@@ -9,13 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from innkeeper.inference.response.events import (
-    CallDelta,
-    ModelEvent,
-    ReasoningDelta,
-    RefusalDelta,
-    TextDelta,
-)
+from innkeeper.inference.response.events import CallDelta, ModelEvent, ReasoningDelta, RefusalDelta, TextDelta
 from innkeeper.inference.response.fold import ResponseFold
 from innkeeper.inference.response.response import (
     CallItem,

@@ -408,12 +408,7 @@ class ConnectionState:
         return InspectionUpdate(**update)
 
 
-_LISTS: Final = {
-    "messages": MessageChanges,
-    "verdicts": VerdictChanges,
-    "origins": OriginChanges,
-    "trims": TrimChanges,
-}
+_LISTS: Final = {"messages": MessageChanges, "verdicts": VerdictChanges, "origins": OriginChanges, "trims": TrimChanges}
 """The long lists of an inspection, and how what changed in them is sent."""
 
 

@@ -31,13 +31,7 @@ from innkeeper.service.inspector.views.exchanges import LiveShared, SharedChange
 from innkeeper.service.inspector.views.installed import InstallChoice
 from innkeeper.service.inspector.views.workspace import Conflict, ConflictEnd, FileView, Saved, view_of
 from innkeeper.service.inspector.workspace.beginnings import beginning
-from innkeeper.service.inspector.workspace.disk import (
-    ChangedFileError,
-    read_installed,
-    save_new,
-    save_over,
-    stamp_of,
-)
+from innkeeper.service.inspector.workspace.disk import ChangedFileError, read_installed, save_new, save_over, stamp_of
 from innkeeper.taverns.silly.install.files import user_folder
 
 MAX_EDITS: Final = 500

@@ -7,13 +7,7 @@ from typing import Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from innkeeper.service.inspector.views.inspection import (
-    InspectionFacts,
-    MessageView,
-    OriginView,
-    Trim,
-    VerdictView,
-)
+from innkeeper.service.inspector.views.inspection import InspectionFacts, MessageView, OriginView, Trim, VerdictView
 from innkeeper.service.inspector.views.workspace import Edit, FileView, ProblemView, SettingsChange, Variation
 
 

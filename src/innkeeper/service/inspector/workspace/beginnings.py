@@ -41,10 +41,7 @@ BEGINNINGS: Final[Mapping[str, tuple[str, Any]]] = {
                 for name, title in _PROMPTS.items()
             ],
             "prompt_order": [
-                {
-                    "character_id": GLOBAL_ORDER,
-                    "order": [{"identifier": name, "enabled": True} for name in _PROMPTS],
-                }
+                {"character_id": GLOBAL_ORDER, "order": [{"identifier": name, "enabled": True} for name in _PROMPTS]}
             ],
         },
     ),
