@@ -61,9 +61,7 @@ def interface(view: type[msgspec.Struct]) -> str:
     return "\n".join([*lines, "}\n"])
 
 
-ASKED: Final = frozenset(
-    {"Edit", "LiveRequest", "TalkRequest", "TextRequest", "Variation", "CompareRequest", "TimelineRequest"}
-)
+ASKED: Final = frozenset({"Edit", "LiveRequest", "TalkRequest", "Variation", "CompareRequest", "TimelineRequest"})
 """What the page writes: it may leave out what has a default."""
 
 

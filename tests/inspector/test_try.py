@@ -25,6 +25,7 @@ from tests.inspector.chromium import (
     watched,
 )
 from tests.inspector.test_everyone import violations
+from tests.service.inspector.library.stocked import GREETER, stocked
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
@@ -55,11 +56,12 @@ def provider() -> Iterator[EchoServer]:
 def room(
     browser: Any, folder: Path, provider: EchoServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Watched]:
-    """A window at the example, with three models to ask."""
+    """A window at the example, with three models to ask, beside a library of two templates."""
     config = tmp_path_factory.mktemp("config") / "config.toml"
     names = "\n".join(f'{name} = "mine:{name}"' for name in ("plain", "endless", "closed"))
     config.write_text(f'[providers]\nmine = "{provider.base_url}"\n\n[aliases.models]\n{names}\n')
-    with inspecting(folder, config=config) as address, watched(browser, address) as window:
+    library = stocked(tmp_path_factory.mktemp("library"))
+    with inspecting(folder, config=config, database=library) as address, watched(browser, address) as window:
         set_up(window.open(), {"message": "Is the reef safe tonight?"})
         yield window
 
@@ -166,6 +168,25 @@ def test_answers_are_there_after_a_reload(trial: Any) -> None:
     says(side(trial, "A").get_by_role("article"), re.compile("Not at.*plain.*[0-9a-f]{12}", re.DOTALL))
     side(trial, "A").get_by_role("button", name="Forget these answers").click()
     has(side(trial, "A").get_by_role("article"), 0)
+
+
+def test_a_template_is_asked_with_its_values(trial: Any, provider: EchoServer) -> None:
+    """Its text is the instructions; a case may be held to the answer."""
+    trial.get_by_role("navigation", name="Room").get_by_role("button", name="Library").click()
+    trial.get_by_role("listitem").filter(has_text=GREETER).get_by_role("button").click()
+    run = trial.get_by_role("region", name="Open template")
+    run.get_by_role("tab", name="Run").click()
+    run.get_by_role("textbox", name="guest").fill("Ansel")
+    run.get_by_label("Model").select_option("plain")
+    run.get_by_role("textbox", name="What a user says to it").fill("Who goes there?")
+    run.get_by_role("button", name="Run", exact=True).click()
+    says(run.get_by_role("log", name="The model's answer"), "Not at None: Who goes there?")
+    assert provider.requests[-1].body["messages"][0] == {"role": "system", "content": "Greet Ansel warmly."}
+    run.get_by_label("Expected of").select_option("answer")
+    run.get_by_role("textbox", name="lacks", exact=True).fill("who goes")
+    run.get_by_role("button", name="Keep as a case").click()
+    run.get_by_role("button", name="Run all cases").click()
+    says(run.get_by_role("region", name="Cases", exact=True), "“who goes” is there")
 
 
 def test_it_is_for_everyone(trial: Any) -> None:

@@ -2,7 +2,7 @@
 
 import type {
   Changes, Comparison, CompareRequest, Conflict, EntriesCopy, EntryEdits, DraftRequest, FileContent, FileReply, FileView, InstallChoice, InstallContents, Kind, LibraryView, LogPage, MetricsView, ProblemView, PublishRequest, ConflictEnd,
-  RenderedView, RenderRequest, ResolutionView, ResolutionRequest, RollbackRequest, Saved, TalkAnswer, TalkDelta, TalkEnd, TalkModel, TalkRequest, TextRequest, TemplateSummary, TemplateView, TierRequest, TierView, TimelineRequest, TimelineView, StepView,
+  RenderedView, RenderRequest, ResolutionView, ResolutionRequest, RollbackRequest, Saved, TalkDelta, TalkEnd, TalkModel, TalkRequest, TemplateSummary, TemplateView, TierRequest, TierView, TimelineRequest, TimelineView, StepView,
   VaultNames, Wire, Workspace,
 } from "./types.ts";
 
@@ -100,12 +100,8 @@ export const library = {
 export type Catalogue = "models" | "providers" | "tools" | "negatives" | "budgets";
 
 /** An answer as it comes; ends with the whole of it and the plan that made it. */
-export const talk = (request: TalkRequest, signal: AbortSignal): AsyncGenerator<TalkDelta | TalkEnd> => answered<TalkEnd>("talk", request, signal);
-/** The same of a text without the prompt, which has no plan. */
-export const talkText = (request: TextRequest, signal: AbortSignal): AsyncGenerator<TalkDelta | TalkAnswer> => answered<TalkAnswer>("talk/text", request, signal);
-
-async function* answered<End>(path: string, request: unknown, signal: AbortSignal): AsyncGenerator<TalkDelta | End> {
-  const response = await call(path, {
+export async function* talk(request: TalkRequest, signal: AbortSignal): AsyncGenerator<TalkDelta | TalkEnd> {
+  const response = await call("talk", {
     method: "POST",
     headers: { "Content-Type": "application/json", Accept: "text/event-stream" },
     body: JSON.stringify(request),
@@ -115,7 +111,7 @@ async function* answered<End>(path: string, request: unknown, signal: AbortSigna
   for await (const { event, data } of events(response.body)) {
     if (data === "[DONE]") return;
     if (event === "error") throw new ProblemError(JSON.parse(data) as ProblemView, 502);
-    yield JSON.parse(data) as TalkDelta | End;
+    yield JSON.parse(data) as TalkDelta | TalkEnd;
   }
 }
 

@@ -598,14 +598,7 @@ export interface TalkRequest {
   readonly variation?: Variation;
   readonly options?: Readonly<Record<string, unknown>>;
   readonly tools?: readonly (Readonly<Record<string, unknown>>)[];
-}
-
-/** Send a text as the instructions, and what a user says, without a workspace's prompt; ``route`` names who answers. */
-export interface TextRequest {
-  readonly instructions: string;
-  readonly message?: string;
-  readonly route?: string | null;
-  readonly options?: Readonly<Record<string, unknown>>;
+  readonly instructions?: string | null;
 }
 
 /** Text of an answer as it comes. */
@@ -630,7 +623,7 @@ export interface TalkAnswer {
   readonly output_tokens: number | null;
 }
 
-/** A whole answer, and the plan that made it; a text of its own has none. */
+/** A whole answer, and the plan that made it; None where instructions took the prompt's place. */
 export interface TalkEnd {
   readonly message: string;
   readonly thoughts: string;
@@ -639,7 +632,7 @@ export interface TalkEnd {
   readonly finish: string | null;
   readonly input_tokens: number | null;
   readonly output_tokens: number | null;
-  readonly plan: InspectionView;
+  readonly plan: InspectionView | null;
 }
 
 /** How many rows there are. */

@@ -12,7 +12,7 @@ export interface Outcome extends TalkAnswer {
   readonly problem: ProblemView | null;
 }
 
-export type Answering = (signal: AbortSignal) => AsyncGenerator<TalkDelta | TalkAnswer | TalkEnd>;
+export type Answering = (signal: AbortSignal) => AsyncGenerator<TalkDelta | TalkEnd>;
 
 const NOTHING: TalkAnswer = { message: "", thoughts: "", refusal: "", calls: [], finish: null, input_tokens: null, output_tokens: null };
 
@@ -36,7 +36,6 @@ export class Asking {
     try {
       for await (const part of answering(stop.signal)) {
         if ("plan" in part) ({ plan, ...answer } = part);
-        else if ("message" in part) answer = part;
         else {
           firstMs ??= performance.now() - since;
           this.heard += part.text;

@@ -108,7 +108,7 @@ def test_a_text_is_answered_without_the_prompt() -> None:
     models = Parrot()
     with Browser(Inspector(example_session(), Access(), InspectorTalk(models, "parrot"))) as browser:
         path, asked = (
-            "/v1/inspector/talk/text",
+            "/v1/inspector/talk",
             {"instructions": "Greet Ansel.", "message": "Hi", "options": {"seed": 1}},
         )
         events = browser.post(path, json=asked).text

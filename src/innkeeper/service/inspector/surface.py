@@ -36,7 +36,7 @@ from innkeeper.service.inspector.session.sessions import WorkspaceSessions
 from innkeeper.service.inspector.views.exchanges import CompareRequest, Comparison
 from innkeeper.service.inspector.views.inspection import InspectionView, StepView, Wire
 from innkeeper.service.inspector.views.installed import InstallChoice, InstallContents
-from innkeeper.service.inspector.views.talk import TalkModel, TalkRequest, TextRequest
+from innkeeper.service.inspector.views.talk import TalkModel, TalkRequest
 from innkeeper.service.inspector.views.timeline import TimelineRequest, TimelineView
 from innkeeper.service.inspector.views.workspace import (
     Changes,
@@ -166,7 +166,6 @@ class Inspector:
             page("POST", "replay", _send(of.open_replay), _REPLAY, Workspace, body=REPLAY),
             api_page("GET", "models", self._models, "The models that can be asked.", tuple[TalkModel, ...]),
             api_page("POST", "talk", self._send, _TALK, "text/event-stream", body=TalkRequest),
-            api_page("POST", "talk/text", self._send_text, _TEXT_ASKED, "text/event-stream", body=TextRequest),
             *(() if self._library is None else self._library.pages()),
         ]
         guarded = [page._replace(answer=self._guarded(page.answer)) for page in pages]
@@ -265,16 +264,10 @@ class Inspector:
         return Response(msgspec.json.encode(models), media_type=JSON)
 
     async def _send(self, web: Request) -> Response:
-        body, session = await json_bytes_of(web), await self.sessions.of(web.state.visitor.name)
-        return await self._answering().answer(session, body)
-
-    async def _send_text(self, web: Request) -> Response:
-        return await self._answering().answer_text(await json_bytes_of(web))
-
-    def _answering(self) -> InspectorTalk:
+        body = await json_bytes_of(web)
         if self._talk is None:
             raise UnknownNameError("model", "", hint="no model can be asked here")
-        return self._talk
+        return await self._talk.answer(await self.sessions.of(web.state.visitor.name), body)
 
 
 async def _health(_: Request) -> Response:
@@ -319,7 +312,6 @@ async def _add(session: WorkspaceSession, web: Request, body: bytes) -> tuple[En
 
 
 _TALK: Final = "Send the prompt: events delta, then end or error."
-_TEXT_ASKED: Final = "Send a text without the prompt: events delta, then end or error."
 _REPLAY: Final = "Open a replay bundle, which alone is used."
 _KIND: Final = {"kind": "character, lorebook, persona or preset"}
 _NAME: Final = {"name": "what the file is called"}

@@ -30,7 +30,7 @@ from innkeeper.prompt.typed.once import decode, unpack
 from innkeeper.service.inspector.inspection.planning import AnswerText, RouteTurn, Sending
 from innkeeper.service.inspector.session.messages import EngineCall
 from innkeeper.service.inspector.session.session import WorkspaceSession
-from innkeeper.service.inspector.views.talk import TalkAnswer, TalkCall, TalkDelta, TalkModel, TalkRequest, TextRequest
+from innkeeper.service.inspector.views.talk import TalkAnswer, TalkCall, TalkDelta, TalkModel, TalkRequest
 from innkeeper.service.inspector.views.workspace import ProblemView, Variation, problem_of
 from innkeeper.service.reply_events import finished_events
 from innkeeper.taverns.profiles.profile import Profile
@@ -66,6 +66,8 @@ class InspectorTalk:
         Raises what building and asking raise, before anything is sent.
         """
         asked = decode(body, TalkRequest)
+        if asked.instructions is not None:
+            return await self._answer_text(asked)
         profile = await self._profile(session)
         route = self._route(asked.route, profile)
         turn = route.turn_fields(None if profile is None else profile.dialect)
@@ -82,18 +84,13 @@ class InspectorTalk:
         events = finished_events(events, prompt.rules, partial(_finished, session, prompt))
         return StreamingResponse(_events(events, prompt.inspection), media_type="text/event-stream")
 
-    async def answer_text(self, body: bytes) -> Response:
-        """The answer to a text, as server-sent events. Raises what asking raises, before anything is sent."""
-        asked = decode(body, TextRequest)
+    async def _answer_text(self, asked: TalkRequest) -> Response:
+        """The answer to instructions in place of the prompt."""
         texts = (("system", asked.instructions), ("user", asked.message))
+        messages = tuple(Message(role=role, content=text) for role, text in texts if text)
+        options = freeze({name: value for name, value in asked.options.items() if name in CLIENT_OPTIONS})
         route = self._models.route(asked.route or self._usual)
-        request = GenerationRequest(
-            surface="",
-            model=route.name,
-            messages=tuple(Message(role=role, content=text) for role, text in texts if text),
-            options=freeze({name: value for name, value in asked.options.items() if name in CLIENT_OPTIONS}),
-            stream=True,
-        )
+        request = GenerationRequest(surface="", model=route.name, messages=messages, options=options, stream=True)
         sent = provider_request(request, route, ADAPTERS[route.adapter])
         return StreamingResponse(_events(await self._ask(route, sent)), media_type="text/event-stream")
 
@@ -124,7 +121,7 @@ async def _finished(session: WorkspaceSession, prompt: Sending, text: str) -> st
     return finished.decode("utf-8", "surrogatepass")
 
 
-async def _events(answered: AsyncGenerator[ModelEvent], plan: bytes = b"") -> AsyncIterator[bytes]:
+async def _events(answered: AsyncGenerator[ModelEvent], plan: bytes = b"null") -> AsyncIterator[bytes]:
     """The events of an answer, at its end with the plan; whoever answers is stopped when nobody takes them any more."""
     fold = ResponseFold("", "", 0)
     try:
@@ -139,7 +136,7 @@ async def _events(answered: AsyncGenerator[ModelEvent], plan: bytes = b"") -> As
         return
     # The plan is JSON already, written by another process: it is not read again.
     answer = json_bytes(msgspec.to_builtins(_answer(fold.response())))
-    yield ServerEvent(b'%b,"plan":%b}' % (answer.removesuffix(b"}"), plan) if plan else answer, "end").encode()
+    yield ServerEvent(b'%b,"plan":%b}' % (answer.removesuffix(b"}"), plan), "end").encode()
 
 
 def _answer(response: ModelResponse) -> TalkAnswer:

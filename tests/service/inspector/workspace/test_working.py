@@ -11,7 +11,9 @@ from innkeeper.content.files.formats import card_bytes, open_card
 from innkeeper.content.files.loading import load_asset
 from innkeeper.prompt.errors import InputError, UnsupportedError, UsageError
 from innkeeper.service.inspector.views.workspace import Edit
-from innkeeper.service.inspector.workspace.working import PNG, WorkingFile
+from innkeeper.service.inspector.workspace.picture import PNG
+from innkeeper.service.inspector.workspace.saving import exported, formats_of, saved_bytes
+from innkeeper.service.inspector.workspace.working import WorkingFile
 from tests.service.inspector.opened import EXAMPLES
 
 CARD = (EXAMPLES / "wenna.png").read_bytes()
@@ -49,7 +51,7 @@ def test_content_decides_what_a_file_is(name: str, kind: str) -> None:
     file = opened((EXAMPLES / name).read_bytes(), name if kind == "profile" else "x")
     assert file.kind == kind
     assert not file.changed
-    assert file.to_bytes() == (EXAMPLES / name).read_bytes()
+    assert saved_bytes(file) == (EXAMPLES / name).read_bytes()
     assert (file.problem is None) is (kind != "other")
 
 
@@ -61,7 +63,7 @@ def test_what_cannot_be_read_says_why(data: bytes) -> None:
     assert file.findings[0].level == "error"
     with pytest.raises(UsageError):
         change(file, "a", value=1)
-    assert file.to_bytes() == data
+    assert saved_bytes(file) == data
 
 
 def test_a_book_keeps_all_that_was_not_edited() -> None:
@@ -69,7 +71,7 @@ def test_a_book_keeps_all_that_was_not_edited() -> None:
     data = BOOK.replace(b'"entries"', b'"nobody_knows": {"x":  [1,2]}, "entries"', 1)
     file = change(opened(data), "entries", "1", "content", value="New.")
     assert file.changed
-    written = file.to_bytes()
+    written = saved_bytes(file)
     before = json.loads(data)["entries"]["1"]["content"]
     assert written == data.replace(json.dumps(before, ensure_ascii=False).encode(), b'"New."')
 
@@ -77,7 +79,7 @@ def test_a_book_keeps_all_that_was_not_edited() -> None:
 def test_a_card_stays_in_its_picture() -> None:
     """The picture of what is saved is that of what was opened; both versions of the card have the edit."""
     file = change(opened(CARD), "data", "personality", value="Loud.")
-    written = file.to_bytes()
+    written = saved_bytes(file)
     again = open_card(written)
     assert again.character.personality == "Loud."
     assert opened(written).picture() == opened(CARD).picture()
@@ -90,14 +92,14 @@ def test_a_card_stays_in_its_picture() -> None:
 def test_lines_of_a_chat_that_were_not_edited_keep_their_bytes() -> None:
     """Only the line of the edited message is another; a removed one is gone, an added one is there."""
     file = change(opened(CHAT), "messages", 1, "mes", value="No.")
-    before, after = CHAT.splitlines(), file.to_bytes().splitlines()
+    before, after = CHAT.splitlines(), saved_bytes(file).splitlines()
     assert [one != other for one, other in zip(before, after, strict=True)] == [False, False, True, False]
     assert json.loads(after[2])["mes"] == "No."
     file.apply(Edit(file="f", path=("messages", 0), remove=True))
     file.apply(Edit(file="f", path=("messages", 0), insert=True), {"name": "A", "is_user": True, "mes": "First."})
-    texts = [one.text for one in load_asset(file.to_bytes()).messages]
+    texts = [one.text for one in load_asset(saved_bytes(file)).messages]
     assert texts[:2] == ["First.", "No."]
-    header = change(opened(CHAT), "header", "user_name", value="Ada").to_bytes().splitlines()
+    header = saved_bytes(change(opened(CHAT), "header", "user_name", value="Ada")).splitlines()
     assert header[1:] == before[1:]
     assert json.loads(header[0])["user_name"] == "Ada"
 
@@ -110,7 +112,7 @@ def test_a_chat_as_one_document_stays_one() -> None:
     ):
         file = change(opened(data), "messages", 0, "content", value="Bye")
         assert file.kind == "chat"
-        assert file.to_bytes() == data.replace(b'"Hi"', b'"Bye"')
+        assert saved_bytes(file) == data.replace(b'"Hi"', b'"Bye"')
 
 
 def test_the_system_text_of_a_document_is_its_first_message() -> None:
@@ -120,12 +122,12 @@ def test_the_system_text_of_a_document_is_its_first_message() -> None:
     assert [message["content"] for message in file.tree["messages"]] == ["Be kind.", "Hi"]
     change(file, "messages", 0, "content", value="Be brief.")
     change(file, "messages", 1, "content", value="Bye")
-    assert file.to_bytes() == data.replace(b"kind", b"brief").replace(b"Hi", b"Bye")
+    assert saved_bytes(file) == data.replace(b"kind", b"brief").replace(b"Hi", b"Bye")
     file.apply(Edit(file="f", path=("messages", 2)), {"role": "assistant", "content": "Ho"})
-    assert [one.text for one in load_asset(file.to_bytes()).messages] == ["Be brief.", "Bye", "Ho"]
+    assert [one.text for one in load_asset(saved_bytes(file)).messages] == ["Be brief.", "Bye", "Ho"]
     with pytest.raises(UnsupportedError):
-        change(file, "header", value={"user_name": "a", "character_name": "b"}).to_bytes()
-    assert load_asset(file.export("jsonl")[1]).user_name == "a"
+        saved_bytes(change(file, "header", value={"user_name": "a", "character_name": "b"}))
+    assert load_asset(exported(file, "jsonl")[1]).user_name == "a"
 
 
 def test_while_an_edit_makes_it_unreadable_the_last_that_was_read_is_built_of() -> None:
@@ -135,7 +137,7 @@ def test_while_an_edit_makes_it_unreadable_the_last_that_was_read_is_built_of() 
     assert file.asset.name == "Wenna Carrow"
     assert file.findings[0].level == "error"
     with pytest.raises(InputError):
-        file.to_bytes()
+        saved_bytes(file)
     change(file, "data", "name", value="Other")
     assert file.asset.name == "Other"
     assert not [one for one in file.findings if one.level == "error"]
@@ -151,7 +153,7 @@ def test_an_edit_that_is_taken_back_is_none() -> None:
     change(file, "data", "personality", value="x")
     change(file, "data", "personality", value=before)
     assert not file.changed
-    assert file.to_bytes() == CARD
+    assert saved_bytes(file) == CARD
 
 
 @pytest.mark.parametrize(
@@ -166,21 +168,21 @@ def test_an_edit_that_is_taken_back_is_none() -> None:
 def test_it_is_exported_in_every_form_that_there_is(data: bytes, formats: tuple[str, ...]) -> None:
     """What is written is read again as what it is, edits included."""
     file = opened(data, "a/b.png")
-    assert file.formats == formats
+    assert formats_of(file) == formats
     for form in formats:
-        name, written = file.export(form)
+        name, written = exported(file, form)
         assert name.startswith("b.")
         asset = load_asset(written) if form != "card_book" else None
         assert asset is None or type(asset).__name__ in {"Character", "Lorebook", "ChatLog", "PresetFile"}
     with pytest.raises(UsageError):
-        file.export("exe")
+        exported(file, "exe")
 
 
 def test_an_export_has_the_edits() -> None:
     """Also in another version of the card."""
     file = change(opened(CARD), "data", "personality", value="Loud.")
     for form in ("v2", "v3", "png", "charx"):
-        assert open_card(file.export(form)[1]).character.personality == "Loud."
+        assert open_card(exported(file, form)[1]).character.personality == "Loud."
 
 
 def test_a_picture_is_a_picture_and_nothing_else() -> None:
@@ -215,11 +217,11 @@ def test_a_broken_file_is_mended_as_text() -> None:
     assert (file.kind, finding.rule, finding.line, finding.column) == ("other", "json", 2, 26)
     mended = broken.decode().replace('"Mira" ', '"Mira", ')
     file.apply(Edit(file="f", path=()), mended)
-    assert (file.kind, file.changed, file.to_bytes()) == ("character", True, mended.encode())
+    assert (file.kind, file.changed, saved_bytes(file)) == ("character", True, mended.encode())
     file.apply(Edit(file="f", path=("data", "name")), "Bram")
-    assert file.to_bytes() == mended.replace("Mira", "Bram").encode()
+    assert saved_bytes(file) == mended.replace("Mira", "Bram").encode()
     file.revert()
-    assert (file.kind, file.changed, file.to_bytes()) == ("other", False, broken)
+    assert (file.kind, file.changed, saved_bytes(file)) == ("other", False, broken)
 
 
 def test_json_lines_of_any_kind_are_no_fault() -> None:

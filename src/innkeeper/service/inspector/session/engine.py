@@ -57,6 +57,7 @@ from innkeeper.service.inspector.views.workspace import (
 )
 from innkeeper.service.inspector.workspace.beginnings import copied_entries
 from innkeeper.service.inspector.workspace.installed import Installed
+from innkeeper.service.inspector.workspace.saving import before_and_after, exported, saved_bytes
 from innkeeper.service.inspector.workspace.working import WorkingFile
 from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 
@@ -258,7 +259,7 @@ class WorkspaceEngine:
 
     def changes(self, call: EngineCall, _: bytes) -> EngineAnswer:
         """What saving would change."""
-        return _json(Changes(*self.workspace.file(call.argument).before_and_after()))
+        return _json(Changes(*before_and_after(self.workspace.file(call.argument))))
 
     def revert(self, call: EngineCall, _: bytes) -> EngineAnswer:
         """Go back to what is saved."""
@@ -284,7 +285,7 @@ class WorkspaceEngine:
 
     def written(self, call: EngineCall, _: bytes) -> EngineAnswer:
         """The bytes that saving writes."""
-        return EngineReply(media_type=BINARY), self.workspace.file(call.argument).to_bytes()
+        return EngineReply(media_type=BINARY), saved_bytes(self.workspace.file(call.argument))
 
     def saved(self, call: EngineCall, body: bytes) -> EngineAnswer:
         """A file was saved as these bytes."""
@@ -294,7 +295,7 @@ class WorkspaceEngine:
 
     def export(self, call: EngineCall, _: bytes) -> EngineAnswer:
         """A file in another format; its name is the answer's."""
-        name, data = self.workspace.file(call.argument).export(call.detail)
+        name, data = exported(self.workspace.file(call.argument), call.detail)
         return EngineReply(media_type=BINARY, name=name), data
 
     # ---------------------------------------------------------------------------------------------------------- prompts

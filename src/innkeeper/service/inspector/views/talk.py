@@ -32,7 +32,7 @@ class TalkRequest(msgspec.Struct, frozen=True):
     """Send the prompt, with ``message`` in place of the settings' own; ``route`` names who answers, None the usual one.
 
     ``variation`` is of the workspace. ``options`` (by neutral names) and ``tools`` (as Chat Completions has them) win over the
-    preset's.
+    preset's. ``instructions`` are sent in place of the prompt, with the message alone; their answer has no plan.
     """
 
     message: str | None = None
@@ -40,15 +40,7 @@ class TalkRequest(msgspec.Struct, frozen=True):
     variation: Variation | UnsetType = UNSET
     options: dict[str, Any] = {}
     tools: tuple[dict[str, Any], ...] = ()
-
-
-class TextRequest(msgspec.Struct, frozen=True):
-    """Send a text as the instructions, and what a user says, without a workspace's prompt; ``route`` names who answers."""
-
-    instructions: str
-    message: str = ""
-    route: str | None = None
-    options: dict[str, Any] = {}
+    instructions: str | None = None
 
 
 class TalkDelta(msgspec.Struct, frozen=True):
@@ -77,6 +69,6 @@ class TalkAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TalkEnd(TalkAnswer, frozen=True, kw_only=True):
-    """A whole answer, and the plan that made it; a text of its own has none."""
+    """A whole answer, and the plan that made it; None where instructions took the prompt's place."""
 
-    plan: InspectionView
+    plan: InspectionView | None

@@ -23,6 +23,7 @@ from innkeeper.service.inspector.views.installed import (
     InstalledSpeaker,
     InstallView,
 )
+from innkeeper.service.inspector.workspace.saving import saved_bytes
 from innkeeper.service.inspector.workspace.turn_states import is_same
 from innkeeper.taverns.silly.install.chats import greeted_chat, resolve_greeting
 from innkeeper.taverns.silly.install.contents import WORLDS
@@ -141,7 +142,7 @@ class Installed:
             facts = chat.asset.messages if chat.asset.header is None else chat.asset.header
         if facts is self._edited[0] and is_text == self._edited[1]:
             return
-        edited = {} if chat is None or facts is None else {chat.name: chat.to_bytes()}
+        edited = {} if chat is None or facts is None else {chat.name: saved_bytes(chat)}
         self._prepared, self._edited = self._prepare(edited, is_text=is_text), (facts, is_text)
 
     def fields(

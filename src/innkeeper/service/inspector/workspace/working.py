@@ -1,44 +1,32 @@
 """WorkingFile: one file of a workspace: as it was saved, as it is edited, and what is built of it.
 
 What it is decides its content. While an edit makes it unreadable, the last asset that could be read is built of, and a finding
-says so. Saving writes the saved bytes with the differences in them, so that fields nobody knows, and the form of the text, stay.
+says so.
 """
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
 
-from innkeeper.content.card_versions import CardVersion
-from innkeeper.content.character import read_character
 from innkeeper.content.chat import ChatLog
-from innkeeper.content.chat_message import read_message
-from innkeeper.content.errors import JsonError, WrongKindError
+from innkeeper.content.errors import JsonError
 from innkeeper.content.files.format import CardFile
 from innkeeper.content.files.formats import card_bytes, open_card, sniff
 from innkeeper.content.files.loading import load_asset
-from innkeeper.content.files.png import read_chunks, write_chunk
 from innkeeper.content.files.reader import Reader, Source
 from innkeeper.content.finding import Finding, Level, Path
 from innkeeper.content.json import ABSENT
-from innkeeper.content.json.document import Document
-from innkeeper.content.json.text import decode_json, decode_text, encode_json
+from innkeeper.content.json.text import decode_json, decode_text
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.prompt import BuildRequest, ReplayBundle
 from innkeeper.prompt.data import parse_json
 from innkeeper.prompt.errors import InnkeeperError, InputError, UnsupportedError, UsageError, Where
 from innkeeper.service.inspector.views.workspace import Conflict, ConflictEnd, ConflictField, Edit, Kind
 from innkeeper.service.inspector.workspace.edits import differences, edited, existing, inserted, overlapping, plain
+from innkeeper.service.inspector.workspace.picture import only_picture
 from innkeeper.service.inspector.workspace.rereading import chat_tree, reread
-
-PNG: Final = b"\x89PNG\r\n\x1a\n"
-"""How a picture begins that a page may show."""
-
-MAX_PICTURE_SIDE: Final = 8_192
-"""Pixels of a side of a picture that is shown (no error: a larger one is not)."""
 
 MAX_TEXT: Final = 256 * 1024
 """Bytes of a file of no known kind that are shown as text (no error: more is not shown)."""
@@ -51,27 +39,12 @@ _KINDS: Final[dict[str, Kind]] = {
     "PresetFile": "preset",
     "BuildRequest": "request",
 }
-_CARD_FORMATS: Final = {
-    "v2": ("json", CardVersion.V2),
-    "v3": ("json", CardVersion.V3),
-    "png": ("png", None),
-    "charx": ("charx", CardVersion.V3),
-}
-_BINARY: Final = frozenset({"png", "apng", "charx", "byaf"})
 
 
 class WorkingFile:
     """A file with its edits. Raises nothing for what it holds: what cannot be read is of the kind ``other``, and says why."""
 
-    def __init__(
-        self,
-        id: str,  # noqa: A002 - the field's name
-        name: str,
-        data: bytes,
-        *,
-        writable: bool = True,
-        fresh: bool = False,
-    ) -> None:
+    def __init__(self, id: str, name: str, data: bytes, *, writable: bool = True, fresh: bool = False) -> None:  # noqa: A002
         self.id, self.name, self.writable = id, name, writable
         self.changes_made = 0
         self.open(data)
@@ -181,9 +154,7 @@ class WorkingFile:
         try:
             self.asset = reread(self.kind, before, tree, path, self._text_findings)
             self.problem = None
-        except InputError as error:
-            self.problem = error
-        except UsageError as error:
+        except (InputError, UsageError) as error:
             self.problem = error
 
     def built_of(self, *, saved: bool = False) -> Any:
@@ -205,16 +176,13 @@ class WorkingFile:
         if not self._can_merge(theirs):
             return Conflict((), 0, 0, readable=False)
         mine, other = differences(self.saved_tree, self.tree), differences(self.saved_tree, theirs.tree)
-        common = [
-            path
+        fields = tuple(
+            ConflictField(path, existing(self.tree, path)[1], existing(theirs.tree, path)[1])
             for path in mine
             if overlapping(path, other) and existing(self.tree, path) != existing(theirs.tree, path)
-        ]
-        fields = tuple(
-            ConflictField(path, existing(self.tree, path)[1], existing(theirs.tree, path)[1]) for path in common
         )
         alone = sum(not overlapping(path, mine) for path in other)
-        return Conflict(fields, len(mine) - len(common), alone, readable=True)
+        return Conflict(fields, len(mine) - len(fields), alone, readable=True)
 
     def resolve(self, resolution: ConflictEnd) -> None:
         """End the conflict. The file on the disk is what was saved from now on. Raises `UsageError` as `conflict`."""
@@ -245,106 +213,7 @@ class WorkingFile:
     def _can_merge(self, theirs: WorkingFile) -> bool:
         return theirs.tree is not None and self.saved_tree is not None and theirs.kind == self.kind
 
-    # --------------------------------------------------------------------------------------------------------- saving
-
-    def before_and_after(self) -> tuple[str, str]:
-        """The document as saved and as edited, indented."""
-        return _pretty(self.saved_tree), _pretty(self.tree)
-
-    def to_bytes(self) -> bytes:
-        """The file with its edits in it. Raises `UnsupportedError` where this form of file is only read."""
-        if self.tree is self.saved_tree and self.image is None:
-            return self.data
-        if self.problem is not None:
-            raise self.problem
-        edits = differences(self.saved_tree, self.tree)
-        if not edits and self.image is None:
-            return self.data
-        if self.card is not None and self.card.kind in _BINARY:
-            return self._card_bytes(edits)
-        if self.kind == "chat":
-            return self._chat_bytes(edits)
-        return Document.parse(self.data, keys_limit="lore_json_keys").replace(edits).encode()
-
-    def _card_bytes(self, edits: dict[Path, Any]) -> bytes:
-        """The card in its own picture or archive."""
-        card = self.card
-        if card is None or card.kind not in {"png", "apng", "charx"}:
-            hint = "export it as png, charx, v2 or v3"
-            raise UnsupportedError(f"no card is written to a {card.kind if card else 'file'} file", hint=hint)
-        character = read_character(card.character.document.replace(edits), lenient=True)
-        return card_bytes(card.with_character(character), "png" if card.kind == "apng" else card.kind, image=self.image)
-
-    def _chat_bytes(self, edits: dict[Path, Any]) -> bytes:
-        chat: ChatLog = self.saved_asset or ChatLog()
-        if chat.is_lines:
-            return self._lines(chat)
-        document = Document.parse(self.data)
-        inside = _in_one_document(document.tree, edits)
-        return document.replace(inside).encode()
-
-    def _lines(self, chat: ChatLog) -> bytes:
-        """JSON lines: each byte for byte as it was, but for those that are others."""
-        known = {id(message.raw): message for message in chat.messages}
-        own: ChatLog = self.asset
-        messages = tuple(
-            _rewritten(chat.messages[index] if index < len(chat.messages) else None, message.raw)
-            if id(message.raw) not in known
-            else known[id(message.raw)]
-            for index, message in enumerate(own.messages)
-        )
-        header, data = own.header, chat.header_data
-        if header is not chat.header and header is not None:
-            data = Document(chat.header or {}, data).replace(differences(chat.header or {}, header)).data
-        bad = tuple(one for one in chat.bad_lines if one.before <= len(messages))
-        return ChatLog(messages=messages, header=header, header_data=data, bad_lines=bad, is_lines=True).to_jsonl()
-
-    # --------------------------------------------------------------------------------------------------------- others
-
-    @property
-    def formats(self) -> tuple[str, ...]:
-        """What `export` writes."""
-        match self.kind:
-            case "character":
-                return (*_CARD_FORMATS, *(("lorebook",) if self.asset.book is not None else ()))
-            case "lorebook":
-                return ("json", "world", "card_book")
-            case "chat":
-                return ("jsonl",)
-            case "other" | "profile":
-                return ("file",)
-        return ("json",)
-
-    def export(self, format: str) -> tuple[str, bytes]:  # noqa: A002 - what it is
-        """A name and the bytes in another format, edits included. Raises `UsageError` for one that is not written."""
-        if format not in self.formats:
-            hint = f"formats: {', '.join(self.formats)}"
-            raise UsageError(f"{self.name} is not written as {format!r}", hint=hint)
-        stem = self.name.rpartition("/")[2].rpartition(".")[0] or self.name
-        if self.problem is not None and self.tree is not None:
-            raise self.problem
-        if format in _CARD_FORMATS and self.kind == "character":
-            name, version = _CARD_FORMATS[format]
-            card = self._edited_card()
-            if version is not None:
-                card = card.with_character(card.character.to_version(version))
-            return f"{stem}.{name}", card_bytes(card, name)
-        if format == "file":
-            return self.name.rpartition("/")[2], self.data
-        written: dict[str, Callable[[], Any]] = {
-            "lorebook": lambda: encode_json(self.asset.book.to_world(), indent=4),
-            "world": lambda: encode_json(self.asset.to_world(), indent=4),
-            "card_book": lambda: encode_json(self.asset.to_card_book(), indent=4),
-            "jsonl": lambda: self._lines(self.saved_asset or ChatLog()),
-            "json": self.to_bytes,
-        }
-        return f"{stem}.{'jsonl' if format == 'jsonl' else 'json'}", written[format]()
-
-    def _edited_card(self) -> CardFile:
-        card = self.card
-        if card is None:
-            raise WrongKindError("this is no card", found=self.kind)
-        return card if self.tree is self.saved_tree else card.with_character(self.asset)
+    # -------------------------------------------------------------------------------------------------------- picture
 
     def repaint(self, image: bytes) -> None:
         """Have another picture, a PNG, which is written when the card is saved.
@@ -365,9 +234,7 @@ class WorkingFile:
             icon = self.image or (None if self.card is None else self.card.icon())
         except InputError:
             return None
-        if icon is None or not icon.startswith(PNG):
-            return None
-        return _only_picture(icon)
+        return None if icon is None else only_picture(icon)
 
     @property
     def has_picture(self) -> bool:
@@ -414,57 +281,3 @@ def _request(source: Source) -> BuildRequest:
     if isinstance(tree, dict) and "innkeeper_replay" in tree:
         return ReplayBundle.from_json(data).request
     return BuildRequest.from_json(data)
-
-
-def _in_one_document(tree: Any, edits: dict[Path, Any]) -> dict[Path, Any]:
-    """Edits of messages where these are one JSON document: a list, or in an object, whose ``system`` is the first message.
-
-    Raises `UnsupportedError` for what such a document has no place for.
-    """
-    base: Path = ("messages",) if isinstance(tree, dict) else ()
-    first = int(isinstance(tree, dict) and isinstance(tree.get("system"), str) and bool(tree["system"]))
-    inside: dict[Path, Any] = {}
-    for path, value in edits.items():
-        if path == ("messages",) and isinstance(value, list):
-            inside[base] = value[first:]
-            inside |= {("system",): value[0].get("content")} if first and value else {}
-        elif path[:1] == ("messages",) and isinstance(path[1], int) and path[1] >= first:
-            inside[(*base, path[1] - first, *path[2:])] = value
-        elif first and path == ("messages", 0, "content"):
-            inside["system",] = value
-        else:
-            raise UnsupportedError("this form of chat has no place for the change", hint="export it as JSON lines")
-    return inside
-
-
-def _rewritten(before: Any, raw: dict[str, Any]) -> Any:
-    """A message whose object is another, in the form that its line had."""
-    if before is None or before.data is None:
-        return read_message(raw)
-    edits = differences(before.raw, raw)
-    if () in edits:
-        return read_message(raw)
-    document = Document(before.raw, before.data).replace(edits)
-    return read_message(document.tree, document.data)
-
-
-def _pretty(tree: Any) -> str:
-    return "" if tree is None else encode_json(tree, indent=2).decode(errors="replace")
-
-
-def _only_picture(data: bytes) -> bytes | None:
-    """The chunks of a PNG that make the picture; None for one that is damaged, or larger than a page should unpack."""
-    try:
-        chunks = list(read_chunks(data, lenient=True))
-        sides = struct.unpack_from(">II", data, chunks[0].start)
-    except (InputError, IndexError, struct.error):
-        return None
-    if max(sides) > MAX_PICTURE_SIDE:
-        return None
-    return PNG + b"".join(
-        write_chunk(chunk.kind, data[chunk.start : chunk.end]) for chunk in chunks if chunk.kind in _PICTURE
-    )
-
-
-_PICTURE: Final = frozenset({b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"})
-"""The chunks that make a picture: not its texts, nor what animates it."""

@@ -25,6 +25,7 @@ from innkeeper.service.inspector.views.workspace import (
 )
 from innkeeper.service.inspector.workspace.findings import LintCache, finding_view
 from innkeeper.service.inspector.workspace.installed import Installed
+from innkeeper.service.inspector.workspace.saving import formats_of
 from innkeeper.service.inspector.workspace.settings import (
     TAVERN,
     parts_of,
@@ -136,7 +137,7 @@ class OpenWorkspace:
             library=options.library,
             talk=options.talk,
             profiles=TAVERNS[self.settings.tavern].profiles if self.settings.tavern in TAVERNS else (),
-            formats={file.id: file.formats for file in self.files.values()},
+            formats={file.id: formats_of(file) for file in self.files.values()},
             routes=options.routes,
             install=None if self.installed is None else self.installed.view(),
         )
