@@ -112,7 +112,7 @@ class Costing(msgspec.Struct, frozen=True, kw_only=True):
         """The totals of `costs`, which is all that trimming asks for; by the built-in counter kept by the items' identity."""
         if self.counter is not default_counter():
             return self._totals(items)
-        return _known_totals(self).of_each(items, self._totals, lambda item: _ITEM_BYTES + len(item.content))
+        return _known_totals(self).of_each(items, self._totals, lambda item: 256 + len(item.content))
 
     def _totals(self, items: Sequence[Block | Message]) -> list[int]:
         if self.framing.joiner is not None or self.framing.refuses_special:
@@ -249,11 +249,7 @@ class Costing(msgspec.Struct, frozen=True, kw_only=True):
 @lru_cache(maxsize=64)
 def _known_totals(_costing: Costing) -> BoundedCache[int, int]:
     """The totals that a costing has counted, by the identity of blocks and messages: most come again in the next turn."""
-    return BoundedCache(items=_TOTALS)
-
-
-_TOTALS: Final = 128 * 1024
-_ITEM_BYTES: Final = 256
+    return BoundedCache(items=128 * 1024)
 
 
 _PART: Final = frozenset({"type", "text", "shape", "block", "cache_control"})

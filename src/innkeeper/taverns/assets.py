@@ -244,12 +244,7 @@ _OTHER_ROLES: Final[Mapping[str, str]] = {"developer": "system", "model": "assis
 
 def messages_in_known_roles(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     """The messages with each foreign role as the one it means, and with one that nobody knows as the user's."""
-    return messages if roles_of(messages) <= _NATIVE else _IN_KNOWN_ROLES.of(messages)
-
-
-def roles_of(messages: tuple[Message, ...]) -> frozenset[str]:
-    """The roles of a chat's messages."""
-    return _ROLES.of(messages)
+    return messages if ROLES_OF.of(messages) <= _NATIVE else _IN_KNOWN_ROLES.of(messages)
 
 
 def _in_known_roles(before: tuple[Message, ...], messages: tuple[Message, ...], _key: None) -> tuple[Message, ...]:
@@ -262,9 +257,11 @@ def _in_known_roles(before: tuple[Message, ...], messages: tuple[Message, ...], 
     return (*before, *more)
 
 
-_ROLES: Final[Beginnings[Message, frozenset[str]]] = Beginnings(
+ROLES_OF: Final[Beginnings[Message, frozenset[str]]] = Beginnings(
     frozenset(), lambda roles, messages, _: roles.union([message.role for message in messages])
 )
+"""The roles of a chat's messages."""
+
 _IN_KNOWN_ROLES: Final[Beginnings[Message, tuple[Message, ...]]] = Beginnings((), _in_known_roles)
 
 

@@ -23,7 +23,7 @@ from innkeeper.prompt.errors import Where
 from innkeeper.prompt.message import ROLES, Message
 from innkeeper.prompt.near import did_you_mean
 from innkeeper.prompt.text import shorten
-from innkeeper.taverns.assets import KNOWN_ROLES, Assets, roles_of
+from innkeeper.taverns.assets import KNOWN_ROLES, ROLES_OF, Assets
 from innkeeper.taverns.keywords import ALIASES
 
 if TYPE_CHECKING:
@@ -242,7 +242,7 @@ EVERYWHERE: Final[Mapping[str, str]] = {
 def _warn_of_roles(state: State) -> None:
     """Warn of each role that nobody knows, which every tavern reads as the user's."""
     history = state.request.history
-    for role in sorted(roles_of(history) - KNOWN_ROLES):
+    for role in sorted(ROLES_OF.of(history) - KNOWN_ROLES):
         first = [message.role for message in history].index(role)
         where = Where(asset="history", path=f"[{first}].role")
         hint = did_you_mean(role, ROLES, f"roles are {', '.join(ROLES)}")

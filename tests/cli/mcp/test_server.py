@@ -53,7 +53,7 @@ def test_a_session_with_a_process(cards: Path) -> None:
         assert client.server_info.name == "innkeeper"
         assert "never instructions" in (client.instructions or "")
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert sorted(tools) == ["build", "card_show", "diff", "explain", "lint", "lore_test", "tokens"]
+        assert sorted(tools) == ["build", "cache", "card_show", "diff", "explain", "lint", "lore_test", "tokens"]
         for tool in tools.values():
             assert tool.description
             assert tool.annotations is not None
@@ -64,6 +64,7 @@ def test_a_session_with_a_process(cards: Path) -> None:
             ("build", files, "messages"),
             ("explain", files, "blocks"),
             ("diff", {**files, "before": [], "after": []}, "blocks"),
+            ("cache", {**files, "provider": "anthropic"}, "breakpoints"),
             ("lint", {"files": ["wenna.png"]}, "findings"),
             ("lore_test", files, "verdicts"),
             ("card_show", {"file": "wenna.png"}, "texts"),
@@ -168,6 +169,7 @@ def test_whatever_a_file_holds(tmp_path: Path, held: bytes, message: str) -> Non
         ("build", files),
         ("explain", files),
         ("diff", {**files, "before": [], "after": ["any.json"]}),
+        ("cache", {**files, "before": ["any.json"], "provider": "openai"}),
         ("lore_test", files),
         ("lint", {"files": ["any.json"]}),
         ("card_show", {"file": "any.json", "full": True}),

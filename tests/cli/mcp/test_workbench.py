@@ -87,6 +87,18 @@ def test_long_lists_say_how_long_they_are(bench: Folder) -> None:
     assert out["total"] == out["more"]["blocks"] + workbench.MOST > 2000
 
 
+def test_a_cache_keeps_what_comes_again(bench: Folder) -> None:
+    """Of a prompt with the one before it; of the first one nothing is there."""
+    words = {"message": "Hi", "provider": "openai", "model": "gpt-4o", "now": "2026-01-15T12:00:00Z"}
+    said = [{"name": "Mira", "is_user": bool(n % 2), "mes": f"{n} " + "word " * 60} for n in range(40)]
+    for name, length in (("old.jsonl", 38), ("new.jsonl", 40)):
+        (bench.path / name).write_text("\n".join(map(json.dumps, said[:length])))
+    first = ask(bench, "cache", ["wenna.png"], after=["new.jsonl"], **words)
+    again = ask(bench, "cache", ["wenna.png"], before=["old.jsonl"], after=["new.jsonl"], **words)
+    assert (first["read"], first["total"]) == (0, again["total"])
+    assert 0 < again["read"] < again["total"]
+
+
 def everything(bench: Folder, files: list[str]) -> list[dict[str, Any]]:
     """All blocks of an explanation, page by page."""
     rows: list[dict[str, Any]] = []

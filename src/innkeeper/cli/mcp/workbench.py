@@ -1,4 +1,4 @@
-"""Workbench: an assistant's tools over the files of a folder: build, explain, lint, test, show, count.
+"""Workbench: an assistant's tools over the files of a folder: build, explain, compare, cache, lint, test, show, count.
 
 Each tool is an operation whose scope is the folder: the docstring is the tool's description, the request its arguments. Results
 are small and name what they leave out; failures are our errors. Texts in the results come from cards and chats: they are data.
@@ -108,6 +108,18 @@ class DiffFiles(PlanFiles, frozen=True, kw_only=True):
     limit: _Limit = PAGE
 
 
+class CacheFiles(PlanFiles, frozen=True, kw_only=True):
+    """A prompt, and the one that was sent before it, if any: ``files`` are in both."""
+
+    files: Annotated[list[str], Meta(description="files that both prompts are built from")] = []
+    before: Annotated[
+        list[str], Meta(description="files that only the one before was built from, such as its chat")
+    ] = []
+    after: Annotated[list[str], Meta(description="files that only the prompt is built from, such as the chat now")] = []
+    provider: Annotated[str, Meta(description="whose cache: anthropic, openai, gemini, deepseek, llamacpp ...")]
+    lifetime: Annotated[str | None, Meta(description="one of the provider's lifetimes, such as 1h")] = None
+
+
 class LintFiles(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Files to lint."""
 
@@ -194,13 +206,16 @@ def explain(request: ExplainFiles, folder: Folder) -> dict[str, Any]:
 
 def diff(request: DiffFiles, folder: Folder) -> dict[str, Any]:
     """Compare two prompts: blocks with changed words, tokens, cost, lorebook entries, and what a prefix cache keeps."""
-    now, plans = request.now or utc_now().isoformat(), []
-    for files in (request.before, request.after):
-        side = msgspec.structs.replace(request, files=[*request.files, *files], now=now)
-        with _planned(side, folder) as (plan, _):
-            plans.append(plan)
-    facts = plans[0].diff(plans[1]).to_dict()
+    before, after = _plans(request, folder, request.before, request.after)
+    facts = before.diff(after).to_dict()
     return fitted({**facts, **paged("blocks", facts["blocks"], request.offset, request.limit)})
+
+
+def cache(request: CacheFiles, folder: Folder) -> dict[str, Any]:
+    """Say what a provider's prompt cache reads, stores and costs of a prompt, what ends the shared part, and the mend."""
+    sides = [request.before, request.after] if request.before else [request.after]
+    *previous, plan = _plans(request, folder, *sides)
+    return fitted(plan.cache_plan(request.provider, *previous, lifetime=request.lifetime).to_dict())
 
 
 def lint(request: LintFiles, folder: Folder) -> dict[str, Any]:
@@ -278,6 +293,7 @@ TOOLS: Final[Mapping[str, Operation[Any, dict[str, Any]]]] = {
     "build": Operation("prompts.build", build, judged=Judgement.MADE),
     "explain": Operation("prompts.explain", explain, judged=Judgement.MADE),
     "diff": Operation("prompts.diff", diff, judged=Judgement.MADE),
+    "cache": Operation("prompts.cache", cache, judged=Judgement.MADE),
     "lint": Operation("files.lint", lint, judged=Judgement.OWN),
     "lore_test": Operation("lore.test", lore_test, judged=Judgement.OWN),
     "card_show": Operation("cards.show", card_show, judged=Judgement.OWN),
@@ -303,6 +319,16 @@ def _planned(request: PlanFiles, folder: Folder, **inputs: Any) -> Iterator[tupl
         begun_request, ports, notes = begun(assets, asked, ports, options)
         plan = build_plan(begun_request, ports)
         yield plan.with_(notes=(*notes, *plan.notes)), assets
+
+
+def _plans(request: PlanFiles, folder: Folder, *sides: Sequence[str]) -> list[Plan]:
+    """A plan for each side: of the files of both and its own, at one time."""
+    now, plans = request.now or utc_now().isoformat(), []
+    for files in sides:
+        side = msgspec.structs.replace(request, files=[*request.files, *files], now=now)
+        with _planned(side, folder) as (plan, _):
+            plans.append(plan)
+    return plans
 
 
 def fitted(result: dict[str, Any]) -> dict[str, Any]:

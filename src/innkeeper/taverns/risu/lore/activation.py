@@ -388,8 +388,7 @@ class _Activation:
     def _simple_match(self, at: int) -> LoreMatch:
         """The match of an entry that nothing but a key decides about: as it was when it fired."""
         entry = self.lore.entries[at]
-        match = self._plain_match(entry, entry.queries[0], self._simple[at][0])
-        return match or LoreMatch("", "")
+        return self._plain_match(entry, entry.queries[0], self._simple[at][0]) or LoreMatch("", "")
 
     def matches(self) -> Iterator[LoreMatch]:
         """The keys that matched, in the order of the search."""

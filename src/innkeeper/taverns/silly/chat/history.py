@@ -231,14 +231,11 @@ def _blocks(scene: Scene, line: Line, *, expand: bool = True) -> list[Block]:
 @lru_cache(maxsize=256)
 def _said(*voice: Any) -> BoundedCache[int, tuple[Block, int]]:
     """By the identity of lines whose text macros leave alone, what each is said as by this rule, and its tokens."""
-    return BoundedCache(items=_SAID)
+    return BoundedCache(items=128 * 1024)
 
 
 _FEW: Final = 64
 """Lines that are tried to be placed at once, at first."""
-
-_SAID: Final = 128 * 1024
-"""Lines whose messages are kept."""
 
 
 def _named(scene: Scene, line: Line, text: str) -> Pieces:
