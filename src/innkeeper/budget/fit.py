@@ -229,11 +229,8 @@ def _holds_more(plan: Plan, costing: Costing) -> bool:
     if plan.dialect == _COUNTED_BY_ITS_TAVERN:
         return False
     thoughts = (costing.sends | {"parts"}) - {"signature"} if plan.dialect is not None else frozenset()
-    if option_texts(plan.options):
-        return True
-    return any(map(_METADATA, plan.blocks)) and any(
-        not thoughts.isdisjoint(block.message_metadata) for block in plan.enabled_blocks
-    )
+    blocks = plan.enabled_blocks if any(map(_METADATA, plan.blocks)) else ()
+    return bool(option_texts(plan.options)) or any(not thoughts.isdisjoint(one.message_metadata) for one in blocks)
 
 
 def _besides(state: State, plan: Plan, costing: Costing, room: TokenRoom) -> int:

@@ -122,8 +122,7 @@ class _Branches:
 
 def _owned(request: BuildRequest) -> BuildRequest:
     """The request with copies of the assets that the caller could change: read once, they are known by their identity."""
-    mutable = {name: asset for name in ASSET_FIELDS if isinstance(asset := getattr(request, name), (dict, list, tuple))}
-    return msgspec.structs.replace(request, **{name: _copied(asset) for name, asset in mutable.items()})
+    return msgspec.structs.replace(request, **{name: _copied(getattr(request, name)) for name in ASSET_FIELDS})
 
 
 def _copied(asset: Any) -> Any:

@@ -173,12 +173,10 @@ class History:
         newest, framed, written = lines[::-1], self._scene.reasoning, list[Block]()
         known = self._known.get_all(map(id, newest))
         for line, pair in zip(newest, known, strict=True):
-            if pair is not None and line.index not in framed:
-                written.append(pair[0])
-                continue
-            blocks = _blocks(self._scene, line, expand=False)
+            is_known = pair is not None and line.index not in framed
+            blocks = [pair[0]] if pair is not None and is_known else _blocks(self._scene, line, expand=False)
             written += blocks
-            if blocks and not self._scene.expand.counts_plain:
+            if blocks and not is_known and not self._scene.expand.counts_plain:
                 self._keep(line, blocks[0], room)
         if self._scene.counted_by:
             room.recall([pair for pair in known if pair is not None])

@@ -118,8 +118,7 @@ class Room:
 
     def take(self, blocks: Iterable[Block]) -> bool:
         """Take room for all of a line's messages, or none and ``False`` where they do not fit."""
-        tokens = sum(map(self.tokens, blocks))
-        return self.take_first([tokens]) == 1
+        return self.take_first([sum(map(self.tokens, blocks))]) == 1
 
     def take_first(self, tokens: Sequence[int]) -> int:
         """Take room for messages that are placed now, from the first on, as far as they fit; how many these are."""

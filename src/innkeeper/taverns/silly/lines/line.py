@@ -153,8 +153,8 @@ def _with_more(chat: ChatLines, messages: tuple[Message, ...], names: tuple[str,
                 line = line_of(message, len(lines), user=user, char=char)
                 _LINES.put(key, line, len(line.text), alive=message)
             lines.append(line)
-    new = lines[len(chat.lines) :]
-    return ChatLines(tuple(lines), chat.rare.union([name for name in RARE if any(map(attrgetter(name), new))]))
+    rare = [name for name in RARE if any(map(attrgetter(name), lines[len(chat.lines) :]))]
+    return ChatLines(tuple(lines), chat.rare.union(rare))
 
 
 _CHATS: Final = Beginnings(ChatLines(), _with_more)
