@@ -23,7 +23,7 @@ WHITE_SPACE: Final = (
 _PAIR: Final = re.compile("[\U00010000-\U0010ffff]")
 _DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _LEADING: Final = re.compile(r"[+-]?(?:Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
-_INTEGER: Final = re.compile(r"([+-]?)(0[xX](?=[0-9a-fA-F]))?([0-9a-zA-Z]*)")
+_INTEGER: Final = re.compile(r"([+-]?)(0[xX])?([0-9a-zA-Z]*)")
 _UTF16: Final = "utf-16-le" if sys.byteorder == "little" else "utf-16-be"
 _WHOLE: Final = re.compile(r"0(?:[xX][0-9a-fA-F]+|[oO][0-7]+|[bB][01]+)")
 _LONGEST_NUMBER: Final = 2000
@@ -171,7 +171,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         if not math.isfinite(value):
             return None
-        return int(value) if value.is_integer() and abs(value) < 2**53 else value
+        return int(number_text(value)) if value.is_integer() and abs(value) < 10**_DECIMAL_TO else value
+    if type(value) is int and abs(value) >= 2**53:
+        return _plain(_float(value))
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     if isinstance(value, dict):
