@@ -21,7 +21,6 @@ from innkeeper.cli.app.paging import paged
 from innkeeper.cli.app.progress import progress
 from innkeeper.cli.prompt.asset_options import asset_options, install_options, turn_options
 from innkeeper.cli.settings import completion
-from innkeeper.prompt.text import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -265,6 +264,7 @@ def replay(files: tuple[str, ...], lines: tuple[int, ...], *, as_json: bool) -> 
     """
     from innkeeper.inference.local.vocabulary import replay_ports
     from innkeeper.prompt import ReplayBundle
+    from innkeeper.prompt.text import count_of
     from innkeeper.taverns import replay as replay_bundle
 
     if not files and not lines:
