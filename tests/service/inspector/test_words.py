@@ -114,15 +114,41 @@ def sentences() -> set[str]:
     return {one for one in found if one.replace("{}", "").strip(" :;,.'()=>/")}
 
 
-def _said(scope: ast.AST) -> Iterator[str]:
+def _assigned(scope: ast.AST) -> dict[str, list[ast.expr]]:
+    """What the names of a scope are set to."""
     names: dict[str, list[ast.expr]] = {}
     for node in ast.walk(scope):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             names.setdefault(node.targets[0].id, []).append(node.value)
+    return names
+
+
+def _said(scope: ast.AST) -> Iterator[str]:
+    names = _assigned(scope)
     for node in ast.walk(scope):
         if isinstance(node, ast.Call):
             name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
             for argument in node.args if name in _SINKS else ():
+                yield from _texts(argument, names)
+
+
+def error_sentences() -> set[str]:
+    """What errors of the inspector's own room say, and how they are mended."""
+    found = set[str]()
+    for path in (ROOT / "src/innkeeper/service/inspector").rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        scopes = [*(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)), tree]
+        found |= {_plain(one) for scope in scopes for one in _refused(scope)}
+    return {one for one in found if " " in one and one.replace("{}", "").strip(" :;,.'()")}
+
+
+def _refused(scope: ast.AST) -> Iterator[str]:
+    names = _assigned(scope)
+    for node in ast.walk(scope):
+        if isinstance(node, ast.Call):
+            name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+            hints = [keyword.value for keyword in node.keywords if keyword.arg == "hint"]
+            for argument in (*(node.args[:1] if name.endswith("Error") else ()), *hints):
                 yield from _texts(argument, names)
 
 
@@ -153,6 +179,12 @@ def test_notes_and_findings_are_said_in_chinese_too() -> None:
     """Each sentence that the source has for them, but for the newest: ``inspector/src/words/sentences.json``."""
     missing = {one for one in sentences() if " " in one and one not in SENTENCES}
     assert len(missing) <= MAX_UNTRANSLATED, missing
+
+
+def test_errors_of_the_inspector_are_said_in_chinese_too() -> None:
+    """Their sentences and mends, all of them; and what names and limits are refused by."""
+    common = {"unknown {} {}", "did you mean {}?", "{} exceeds the limit {} of {}", "{} exceeds the limit {} ({} > {})"}
+    assert (error_sentences() | common) - SENTENCES.keys() == set()
 
 
 def test_what_ends_a_cache_is_said_in_chinese_too() -> None:
