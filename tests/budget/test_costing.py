@@ -1,5 +1,6 @@
 """Costing: texts, metadata and overheads of messages."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -80,6 +81,18 @@ def test_a_prompt_costs_what_its_framing_says(name: str) -> None:
     ]
     costing = Costing(counter=counter, framing=FRAMINGS[name])
     assert costing.total(messages) == FRAMINGS[name].count_messages(messages, counter)
+
+
+def test_a_dialect_that_is_no_key_counts_as_any() -> None:
+    """Totals are kept by how they were counted, where that can be a key."""
+
+    @dataclass
+    class Own:
+        name: str = "openai"
+
+    shapes: list[Any] = [None, Own()]
+    costings = [Costing(counter=default_counter(), framing=OPENAI, model="gpt-4o", shape=shape) for shape in shapes]
+    assert costings[0].totals([Message("user", "Hi")]) == costings[1].totals([Message("user", "Hi")])
 
 
 def test_nothing_costs_nothing() -> None:

@@ -110,9 +110,13 @@ class Costing(msgspec.Struct, frozen=True, kw_only=True):
 
     def totals(self, items: Sequence[Block | Message]) -> list[int]:
         """The totals of `costs`, which is all that trimming asks for; by the built-in counter kept by the items' identity."""
-        if self.counter is not default_counter():
+        try:
+            kept = _known_totals(self) if self.counter is default_counter() else None
+        except TypeError:  # a dialect of the application's own may be no key
+            kept = None
+        if kept is None:
             return self._totals(items)
-        return _known_totals(self).of_each(items, self._totals, lambda item: 256 + len(item.content))
+        return kept.of_each(items, self._totals, lambda item: 256 + len(item.content))
 
     def _totals(self, items: Sequence[Block | Message]) -> list[int]:
         if self.framing.joiner is not None or self.framing.refuses_special:
