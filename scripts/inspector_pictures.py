@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
+from shutil import copytree, ignore_patterns
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
@@ -40,6 +41,12 @@ def _compare(page: Any) -> None:
     page.locator(".pair.changed .cm-content").first.wait_for()
 
 
+def _time(page: Any) -> None:
+    page.get_by_role("tab", name="Time").click()
+    page.locator(".time svg, .time canvas").first.wait_for()
+    page.wait_for_timeout(1500)  # turns come in parts
+
+
 def _phone(page: Any) -> None:
     page.set_viewport_size(PHONE)
 
@@ -58,10 +65,35 @@ SHOWN: Final[dict[str, tuple[str, Callable[[Any], None]]]] = {
     "inspector": ("light", _why),
     "inspector-dark": ("dark", _why),
     "inspector-compare": ("dark", _compare),
+    "inspector-time": ("light", _time),
     "inspector-phone": ("light", _phone),
     "inspector-library": ("light", _library),
 }
 """The pictures by name: the light, and the way to what each shows."""
+
+
+SAID: Final = (
+    "Is the reef safe tonight?", "Not while the fog lies on it.", "I heard a bell out there.", "That is the Bell Reef. Sleep.",
+    "When does the mail boat go?", "On Thursday, if the skipper is sober.", "And in a storm?", "Then nobody goes anywhere.",
+    "Tell me about the light.", "It turns once in nine seconds.", "Who wound it before you?", "My mother, and hers.",
+    "Do you write all this down?", "In the log. Every night.", "Is there a way at low tide?", "Past the reef, with a lantern.",
+    "What lives in the garden?", "Kale, and my temper.", "The wind is rising.", "Storm season. Come away from the window.",
+    "I should like to stay.", "Then you peel the potatoes.",
+)  # fmt: skip
+"""What Ansel and Wenna say to each other in the chat of `_time`, by turns."""
+
+
+def _long_chat(folder: Path) -> tuple[Path, ...]:
+    """The packaged example with a longer chat."""
+    example = folder / "Skerrow"
+    copytree(ROOT / "examples", example, ignore=ignore_patterns("*.py", "*.md", "smart"), dirs_exist_ok=True)
+    chat = example / "wenna.chat.jsonl"
+    own = [
+        json.dumps({"name": ("Ansel", "Wenna")[at % 2], "is_user": at % 2 == 0, "mes": text})
+        for at, text in enumerate(SAID)
+    ]
+    chat.write_text("\n".join([*chat.read_text(encoding="utf-8").splitlines(), *own]) + "\n", encoding="utf-8")
+    return (example,)
 
 
 def digests() -> dict[str, Any]:
@@ -92,7 +124,11 @@ def main() -> None:
     with TemporaryDirectory() as folder, chromium() as browser:
         database = stocked(Path(folder))
         for name, (light, show) in SHOWN.items():
-            with inspecting(database=database) as address, watched(browser, address, color_scheme=light) as window:
+            files = _long_chat(Path(folder)) if show is _time else ()
+            with (
+                inspecting(*files, database=database) as address,
+                watched(browser, address, color_scheme=light) as window,
+            ):
                 page = window.open()
                 show(page)
                 page.mouse.move(0, 0)
