@@ -154,6 +154,13 @@ def test_a_router_is_a_model_of_risu() -> None:
     assert not [note for note in plan.notes if "no model" in note.message]
 
 
+def test_a_tag_of_an_unknown_model_is_a_part_of_its_name() -> None:
+    """What is behind its colon alone is no model."""
+    plan = risu.build(character="Mara", message="{{model}}", model="llama3:8b")
+    assert plan.messages[-1].content == "llama3:8b"
+    assert any("no model 'llama3:8b'" in note.message for note in plan.notes)
+
+
 def test_a_body_for_gemini() -> None:
     """The system apart, and the options under Google's names."""
     preset = {"mainPrompt": "Be {{char}}.", "temperature": 90, "maxResponse": 40}

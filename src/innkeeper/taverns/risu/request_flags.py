@@ -45,7 +45,7 @@ def model_of(name: str) -> RisuModel | None:
 def name_in_risu(model: str) -> str:
     """RisuAI's name of a model, which may be written with its provider: what is behind the colon, else the provider's own."""
     provider, _, name = model.rpartition(":")
-    return next((each for each in (model, name, provider) if each in _models()), name)
+    return next((each for each in (model, name, provider) if each in _models()), model)
 
 
 @once
