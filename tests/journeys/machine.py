@@ -49,7 +49,6 @@ class Machine:
             "PATH": f"{self.environment / 'bin'}{os.pathsep}/usr/bin:/bin",
             "LANG": "C.UTF-8",
             "COLUMNS": "200",
-            "PYTHONDONTWRITEBYTECODE": "1",
             **self.variables,
         }
 
