@@ -140,7 +140,7 @@ def _clip(vocabulary: Vocabulary, data: bytes, _path: str) -> Engine:
 def _byte_letters() -> dict[str, int]:
     """GPT-2's letters for bytes: printable ones as themselves, the rest from U+0100 on; in rank order."""
     shown = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    hidden = [byte for byte in range(256) if byte not in set(shown)]
+    hidden = sorted(set(range(256)).difference(shown))
     return {chr(byte): byte for byte in shown} | {chr(256 + index): byte for index, byte in enumerate(hidden)}
 
 

@@ -75,7 +75,8 @@ def _run_entries(state: State, _config: NoConfig) -> None:
         else [(item.identifier, item.enabled) for item in order]
     )
     items = {item.identifier: item for item in reversed(preset.prompts)}
-    if unlisted := [name for name, item in items.items() if strip(item.content) and name not in dict(named)]:
+    in_order = {name for name, _ in named}
+    if unlisted := [name for name, item in items.items() if name not in in_order and strip(item.content)]:
         message = f"preset: no order lists the prompts {shorten(', '.join(unlisted), 200)}: they have no effect"
         state.note(NoteKind.IGNORED, message, data={"input": "preset.prompts", "prompts": tuple(unlisted)})
     turns: dict[str, PromptTurn] = {}
