@@ -15,7 +15,7 @@ from innkeeper.service import Keys, Settings
 from innkeeper.service.guard.grants import Grant
 from innkeeper.service.health import ADDRESSES
 from innkeeper.service.operations.surfaces import LibrarySurfaces
-from tests.service.guard.test_guard import KEYED, OPEN, ask
+from tests.service.guard.test_guard import KEYED, OPEN, applications, ask  # noqa: F401 - a fixture
 
 GRANTED = Settings(
     keys=Keys("bot", "watch", grants={"bot": Grant(scope=("chat",)), "watch": Grant(scope=("metrics",))})

@@ -27,17 +27,19 @@ FRIEND = "https://friend.example"
 FRIENDLY = Settings(cors_origins=(FRIEND,))
 
 
-_LOOP: Final = asyncio.Runner()
+_LOOPS: Final[list[asyncio.Runner]] = []
 _APPLICATIONS: Final[dict[Settings, Starlette]] = {}
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _applications() -> Iterator[None]:
-    """The applications of these tests, one for each settings and all in one loop: each has processes of its own."""
-    yield
-    for settings in list(_APPLICATIONS):
-        end(settings)
-    _LOOP.close()
+def applications() -> Iterator[None]:
+    """The applications of a module, one for each settings and all in one loop: each has processes of its own."""
+    with asyncio.Runner() as loop:
+        _LOOPS.append(loop)
+        yield
+        for settings in list(_APPLICATIONS):
+            end(settings)
+        _LOOPS.remove(loop)
 
 
 def end(settings: Settings) -> None:
@@ -58,7 +60,7 @@ def ask(
         async with httpx.AsyncClient(transport=transport, base_url=HERE) as client:
             return await client.request(method, path, headers=headers, **options)
 
-    return _LOOP.run(exchange())
+    return _LOOPS[-1].run(exchange())
 
 
 @pytest.mark.parametrize(
