@@ -392,6 +392,6 @@ def _pair(expected: Mapping[str, Any], found: Mapping[str, Any]) -> tuple[Any, A
     if expected.get("body") and "body" in found:
         theirs["body"], ours["body"] = _chosen(expected["body"], _GUIDED), found["body"]
     if "server_request" in expected:
-        theirs["server_request"] = expected["server_request"].get("body")
+        theirs["server_request"] = (expected["server_request"] or {}).get("body")
         ours["server_request"] = (found.get("server_request") or {}).get("body")
     return theirs, ours if theirs else None
