@@ -72,6 +72,7 @@ def trial(room: Watched) -> Iterator[Any]:
     page = room.open()
     page.evaluate("sessionStorage.clear()")
     page.reload()
+    page.locator("article").first.wait_for()  # until then the address says what is shown
     page.get_by_role("tab", name="Try").click()
     for name in ("A", "B"):
         side(page, name).get_by_label("Model", exact=True).select_option("plain")
