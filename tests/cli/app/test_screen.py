@@ -82,15 +82,17 @@ def test_colours(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], is_
     assert not any("\x1b" in line for line in drawn(grid))
 
 
-def test_what_is_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A notice is for terminals alone."""
+@pytest.mark.parametrize(("term", "written"), [("xterm", "reading ...\r\x1b[K"), ("dumb", "")])
+def test_what_is_taken_away(term: str, written: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A notice is for terminals alone that can take it away."""
     monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", term)
     out = io.StringIO()
     for is_terminal in (False, True):
         screen = Screen(out, is_terminal=is_terminal)
         screen.notice("reading ...")
         screen.clear()
-    assert out.getvalue() == "reading ...\r\x1b[K"
+    assert out.getvalue() == written
 
 
 def test_another_encoding() -> None:

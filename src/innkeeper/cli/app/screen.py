@@ -74,21 +74,22 @@ class Screen:
         )
         self.width = width or (shutil.get_terminal_size().columns if self.is_terminal else PLAIN_WIDTH)
         self.ascii_only = not (getattr(self.file, "encoding", None) or "utf-8").lower().startswith("utf")
-        self._colours = self.is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        self._has_codes = self.is_terminal and os.environ.get("TERM") != "dumb"
+        self._colours = self._has_codes and not os.environ.get("NO_COLOR")
 
     def line(self, text: str = "", *, style: str = "", end: str = "\n") -> None:
         """Write a line as it is; the terminal breaks it."""
         self.file.write(self._styled(text, style) + end)
 
     def notice(self, text: str) -> None:
-        """Write what is about to be taken away by `clear`, if this is a terminal."""
-        if self.is_terminal:
+        """Write what is about to be taken away by `clear`, if this is a terminal that is not dumb."""
+        if self._has_codes:
             self.line(text, style="dim", end="")
             self.file.flush()
 
     def clear(self) -> None:
-        """Take the line away that is being written, if this is a terminal."""
-        if self.is_terminal:
+        """Take the line away that is being written, if this is a terminal that is not dumb."""
+        if self._has_codes:
             self.file.write("\r\x1b[K")
 
     def grid(self, grid: Grid) -> None:
