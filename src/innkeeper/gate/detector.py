@@ -95,9 +95,8 @@ class Detector:
         )
         self._matcher: Matcher | None = None
         if self._entries:
-            from innkeeper.gate.words.lexicon import (
-                Matcher,
-            )  # with the engine of patterns, which the packaged lists need not
+            # With the engine of patterns, which the packaged lists need not.
+            from innkeeper.gate.words.lexicon import Matcher
 
             self._matcher = Matcher(self._entries)
         self._classifier, self._image_classifier = classifier, image_classifier

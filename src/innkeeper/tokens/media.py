@@ -224,9 +224,8 @@ def _embedded_cost(data: bytes | None, rule: MediaRule) -> int | None:
     if size is not None:
         return rule.picture(size)
     if seconds is not None:
-        moves = data[4:8] == b"ftyp" or data.startswith(
-            b"\x1a\x45\xdf\xa3"
-        )  # MP4, WebM: who cannot tell counts pictures
+        # MP4, WebM: who cannot tell counts pictures.
+        moves = data[4:8] == b"ftyp" or data.startswith(b"\x1a\x45\xdf\xa3")
         return math.ceil(math.ceil(seconds) * (rule.second_of_video if moves else rule.second_of_sound))
     return max(1, page_count(data)) * rule.page if data.startswith(b"%PDF") else None
 
