@@ -1,12 +1,14 @@
 """The life of a message: what is typed, what is sent, what is kept."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from innkeeper.budget import accounting
 from innkeeper.prompt import Plan
+from innkeeper.prompt.errors import UnsupportedError
 from innkeeper.taverns import risu
 
 CARD = {"name": "Ann", "description": "d", "first_mes": "Ahoy"}
@@ -170,3 +172,22 @@ def test_a_body_for_gemini() -> None:
     assert body["systemInstruction"]["parts"][0]["text"].startswith("Be Mara.")
     assert body["contents"] == [{"role": "user", "parts": [{"text": "x"}]}]
     assert body["generationConfig"] == {"maxOutputTokens": 40, "temperature": 0.9}
+
+
+FAMILIES = json.loads(Path(risu.__file__).with_name("models.json").read_text("utf-8"))
+SENT = {"OpenAICompatible", "Mistral", "Anthropic", "AWSBedrockClaude", "GoogleCloud", "VertexAIGemini", "Cohere"}
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda each: f"{each['format']}-{next(iter(each['models']))}")
+def test_each_parameter_of_a_model_is_in_its_body(family: dict[str, Any]) -> None:
+    """Once; a format whose bodies are not known has a typed error."""
+    plan, model = risu.build(character="Mara", message="x"), next(iter(family["models"]))
+    if family["format"] not in SENT:
+        with pytest.raises(UnsupportedError, match=family["format"]):
+            risu.request_body(plan, model)
+        return
+    for name in family["parameters"]:
+        body = risu.request_body(plan.with_(options={name: 4321}), model)
+        assert json.dumps(body).count("4321") == 1
+        thinking = body.get("generationConfig", {}).get("thinkingConfig")
+        assert thinking is None or (name, thinking) == ("thinking_tokens", {"thinkingBudget": 4321})

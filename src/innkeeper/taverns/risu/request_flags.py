@@ -134,6 +134,7 @@ _START: Final = "Start"
 
 _COHERE_ROLES: Final = {"user": "USER", "assistant": "CHATBOT", "system": "SYSTEM"}
 _COHERE_OPTIONS: Final = {"top_k": "k", "top_p": "p"}
+_BUDGET: Final = "thinking_tokens"
 _GOOGLE_OPTIONS: Final = {
     "max_tokens": "maxOutputTokens",
     "temperature": "temperature",
@@ -148,7 +149,10 @@ _UNKNOWN: Final = RisuModel(
 
 
 def request_body(plan: Plan, model: str) -> dict[str, Any]:
-    """The body for a model by RisuAI's name, of a plan with this model's flags. Raises `UnsupportedError`."""
+    """The body for a model by RisuAI's name, of a plan with this model's flags. Raises `UnsupportedError`.
+
+    Options that RisuAI does not rename for a provider have their own names.
+    """
     known = model_of(model) or _UNKNOWN
     shape = _SHAPES.get(known.format)
     if shape is None:
@@ -163,7 +167,9 @@ def request_body(plan: Plan, model: str) -> dict[str, Any]:
     asked = plan.options.get("max_tokens")
     if shape is _google:
         options |= {"max_tokens": asked} if asked else {}
-        return {**body, "generationConfig": {_GOOGLE_OPTIONS[name]: value for name, value in options.items()}}
+        thinking = {"thinkingConfig": {"thinkingBudget": options.pop(_BUDGET)}} if _BUDGET in options else {}
+        renamed = {_GOOGLE_OPTIONS[name]: value for name, value in options.items()}
+        return {**body, "generationConfig": {**renamed, **thinking}}
     return {"model": known.internal or model, **body, **({limit: asked} if asked else {}), **options}
 
 
