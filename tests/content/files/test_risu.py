@@ -135,15 +135,16 @@ def test_files_are_known_by_their_content() -> None:
 
 
 def test_modules_in_json() -> None:
-    """As they are exported, and lists of scripts; other JSON is none."""
+    """As they are exported, and lists of scripts, with a byte order mark or without; other JSON is none."""
     script = {"in": "a", "out": "b", "type": "editprocess"}
     for tree, module in (
         ({"type": "risuModule", "module": MODULE.module}, MODULE.module),
         ({"type": "regex", "data": [script]}, {"regex": [script]}),
     ):
-        data = json.dumps(tree).encode()
-        assert sniff(data) == Sniffed("json", "risu module")
-        assert load_asset(data).module == module
+        for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+            data = json.dumps(tree).encode(encoding)
+            assert sniff(data) == Sniffed("json", "risu module")
+            assert load_asset(data).module == module
     for text in (b'{"type": "risuModule", "module": 1}', b'{"type": "regex", "data": {}}', b"[]", b"{}"):
         with pytest.raises(WrongKindError):
             read_module_json(text)

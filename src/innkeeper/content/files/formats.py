@@ -18,7 +18,7 @@ from innkeeper.content.files.charx import CHARX
 from innkeeper.content.files.format import CardFile, Format, Formats, OpenFile
 from innkeeper.content.files.png import PNG
 from innkeeper.content.files.reader import Reader, Source
-from innkeeper.content.files.risu import GZIP, RPACK, read_module, read_preset
+from innkeeper.content.files.risu import GZIP, MODULE, RPACK, read_module, read_preset
 from innkeeper.content.json.document import Document
 from innkeeper.content.json.json_asset import kind_of_json
 from innkeeper.content.json.text import decode_json, decode_text
@@ -109,7 +109,7 @@ FORMATS: Final = Formats(
     _image("webp", begins=lambda head: head[:4] == b"RIFF" and head[8:12] == b"WEBP"),
     Format(name="gzip", magic=(GZIP,), may_precede_archive=True, kind=_kind_of_risu_preset),
     Format(name="risup", magic=(GZIP.translate(RPACK),), may_precede_archive=True, kind=_kind_of_risu_preset),
-    Format(name="risum", magic=(b"o\0",), may_precede_archive=True, kind=_kind_of_risu_module),
+    Format(name="risum", magic=(MODULE,), may_precede_archive=True, kind=_kind_of_risu_module),
 )
 """The formats by name. Those with a ``member`` are zips, recognised by their contents; an unrecognised file is JSON."""
 

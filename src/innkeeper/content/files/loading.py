@@ -17,7 +17,7 @@ from innkeeper.content.errors import LIMITS, AssetError, Limits, WrongKindError
 from innkeeper.content.files.format import Formats, OpenFile
 from innkeeper.content.files.formats import FORMATS, open_card, sniff
 from innkeeper.content.files.reader import Reader, Source
-from innkeeper.content.files.risu import RisuModule, read_module, read_module_json, read_preset
+from innkeeper.content.files.risu import MODULE, RisuModule, read_module, read_module_json, read_preset
 from innkeeper.content.finding import Finding, Path
 from innkeeper.content.json.document import Document
 from innkeeper.content.json.json_asset import JsonAsset, kind_of_json
@@ -162,7 +162,7 @@ def load_risu_module(source: Source, *, limits: Limits = LIMITS) -> RisuModule:
     """A module of RisuAI's (``.risum`` or JSON). Raises `MissingFileError`, and what `read_module` raises."""
     with Reader(source, limits, size_limit="archive_bytes") as reader:
         data = reader.all()
-        read = read_module_json if data.lstrip()[:1] == b"{" else read_module
+        read = read_module if data.startswith(MODULE) else read_module_json
         return read(data, limits=limits, asset=reader.name)
 
 

@@ -24,7 +24,7 @@ RPACK: Final = bytes.fromhex(
 """RPack writes byte i as the i-th byte of this table."""
 
 _UNPACK: Final = bytes(sorted(range(256), key=RPACK.__getitem__))
-_MODULE: Final = b"o\0"
+MODULE: Final = b"o\0"
 _ASSET: Final = 1
 GZIP: Final = b"\x1f\x8b"
 _PASSWORD: Final = b"risupreset"
@@ -47,9 +47,9 @@ def read_module(data: bytes, *, limits: Limits = LIMITS, asset: str | None = Non
         LimitError: the file or its assets exceed a limit.
     """
     check_limit(limits, "archive_bytes", len(data), "the module", asset=asset)
-    if not data.startswith(_MODULE):
+    if not data.startswith(MODULE):
         raise WrongKindError("this is no RisuAI module", found="unknown", where=Where(asset=asset))
-    packed, position = _part(data, len(_MODULE), "the module's text", asset)
+    packed, position = _part(data, len(MODULE), "the module's text", asset)
     stored = decode_json(packed.translate(_UNPACK), limits, name=asset)
     module = stored.get("module") if isinstance(stored, dict) and stored.get("type") == "risuModule" else None
     if not isinstance(module, dict):
@@ -82,7 +82,7 @@ def read_module_json(data: bytes, *, limits: Limits = LIMITS, asset: str | None 
 def module_bytes(module: RisuModule) -> bytes:
     """Write a module as a ``.risum``, which `read_module` reads back."""
     text = msgspec.json.encode({"module": module.module, "type": "risuModule"})
-    parts = [_MODULE, _length(text), text.translate(RPACK)]
+    parts = [MODULE, _length(text), text.translate(RPACK)]
     for each in module.assets:
         parts += [bytes([_ASSET]), _length(each), each.translate(RPACK)]
     return b"".join([*parts, b"\0"])
