@@ -15,7 +15,7 @@ from innkeeper.inference.run.request import PromptRequest, PromptResult
 from innkeeper.inference.run.tool_loop import ToolLoopRunner
 from innkeeper.inference.run.tool_run import ToolLoopResult, ToolRun
 from innkeeper.inference.tools.calls import ModelCall
-from innkeeper.prompt import Message
+from innkeeper.prompt import Message, freeze
 
 
 class Recorded(ToolRun):
@@ -118,3 +118,26 @@ def test_a_request_that_is_cancelled_ends_the_run() -> None:
     with pytest.raises(ToolUseError) as caught:
         completed(run.go(3, final_stream=False))
     assert [message.content for message in caught.value.history] == ["Hi"]
+
+
+@pytest.mark.parametrize(
+    ("results", "outcomes"),
+    [
+        (('{"ok": true, "tool_name": "seek"}', '{"ok": false, "tool_name": "find"}'), {"seek": True, "find": False}),
+        (('{"ok": true}', "Error: no such city"), {"look": True, "hear": False}),
+        (('{"seen": "a door"}', '{"ok": "yes"}'), {"look": False, "hear": False}),
+        (("", "[1]"), {"look": False, "hear": False}),
+    ],
+)
+def test_a_run_that_goes_on_knows_what_was_good(results: tuple[str, str], outcomes: dict[str, bool]) -> None:
+    """Only what says ``ok`` is good; the others are named by the call that they answer, and enforced mode fails on them."""
+    called = [{"id": name[0], "function": {"name": name, "arguments": "{}"}} for name in ("look", "hear")]
+    asked = Message.of({"role": "assistant", "content": "", "tool_calls": called})
+    answers = [
+        Message("tool", text, metadata=freeze({"tool_call_id": at})) for at, text in zip("lh", results, strict=True)
+    ]
+    driver = Driver("A door.", tool_use_mode="enforced", tool_failure_policy="fatal")
+    run = Recorded(driver.loop, None, (Message("user", "Look."), asked, *answers))
+    assert run.outcomes == outcomes
+    with pytest.raises(ToolUseError, match="tools failed: "):
+        run.judge()

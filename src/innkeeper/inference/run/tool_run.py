@@ -386,10 +386,19 @@ class ToolRun:
 
 
 def _tool_outcomes(history: tuple[Message, ...]) -> dict[str, bool]:
-    """What tools have given since the user spoke, and whether it was good: a run that goes on has it behind it."""
+    """What tools have given since the user spoke, and whether it is known to be good: a run that goes on has it behind it.
+
+    Only an object says so, by ``ok``. A result that does not name its tool has the name in the assistant's call.
+    """
     begins = max((at for at, message in enumerate(history) if message.role == "user"), default=-1)
-    results = [object_of(message.content) or {} for message in history[begins + 1 :] if message.role == "tool"]
-    return {str(result.get("tool_name", "")): result.get("ok") is not False for result in results}
+    since = history[begins + 1 :]
+    names = {call.id: call.name for message in since for call in calls_of(message.tool_calls)}
+    outcomes = {}
+    for message in since:
+        if message.role == "tool":
+            result, called = object_of(message.content) or {}, message.tool_call_id or ""
+            outcomes[str(result.get("tool_name") or names.get(called) or called)] = result.get("ok") is True
+    return outcomes
 
 
 async def _quiet(heard: Awaitable[Any]) -> None:
